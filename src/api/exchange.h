@@ -96,7 +96,8 @@ struct Texts {
 // Work on the thread of the engine, between two steps (service::Host::post_job).
 struct Job {
   std::function<base::Task<base::Result<HttpReply>>(service::LoadedModel& model)> run;
-  uint64_t n_tokens = 0;  // that it evaluates
+  uint64_t n_tokens = 0;           // that it evaluates
+  std::vector<int32_t> text = {};  // that it is about: it is done where most of this is known
 };
 
 // Work that takes long and needs no model: on a thread of its own, until its client leaves. Each of

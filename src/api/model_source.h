@@ -17,7 +17,7 @@
 #include "api/store_source.h"
 #include "base/json.h"
 #include "base/result.h"
-#include "service/host.h"
+#include "service/hosts.h"
 #include "service/model.h"
 #include "service/takes.h"
 
@@ -39,28 +39,28 @@ class RemoteModel {
   virtual service::HostStatus status() const = 0;
 };
 
-// What does not change while a model is served. It has a host, or runs elsewhere.
+// What does not change while a model is served. It has hosts, or runs elsewhere.
 struct ServedModel {
   std::string id;                    // as answers call it: the first of its names in sorted order
   std::vector<std::string> aliases;  // that it is served by, sorted
   std::vector<std::string> tags;
-  std::string file_name;          // without folder and ending: a name it answers to as well
-  int64_t created = 0;            // seconds since 1970
-  std::string path;               // of its file; never shown in an error
-  std::string digest;             // SHA-256 of its file as hex digits; empty when it is not known
-  uint64_t file_bytes = 0;        // of all its files
-  uint32_t n_texts = 1;           // that are written at once (slots)
-  std::string slot_folder = {};   // where texts are saved; empty: nowhere
-  service::Host* host = nullptr;  // null: it is `remote`
+  std::string file_name;         // without folder and ending: a name it answers to as well
+  int64_t created = 0;           // seconds since 1970
+  std::string path;              // of its file; never shown in an error
+  std::string digest;            // SHA-256 of its file as hex digits; empty when it is not known
+  uint64_t file_bytes = 0;       // of all its files
+  uint32_t n_texts = 1;          // that are written at once (slots)
+  std::string slot_folder = {};  // where texts are saved; empty: nowhere
+  std::shared_ptr<service::Hosts> hosts = {};  // null: it is `remote`
   std::shared_ptr<const RemoteModel> remote = {};
   // Made by make_shared_parts().
   std::shared_ptr<SlotTable> slots = {};
   std::shared_ptr<Running> running = {};
 
-  // Of one that has a host.
-  const service::LoadedModel& loaded() const { return host->model(); }
-  ModelFacts facts() const { return host ? facts_of(host->model()) : remote->facts(); }
-  service::HostStatus status() const { return host ? host->status() : remote->status(); }
+  // Of one that has hosts.
+  const service::LoadedModel& loaded() const { return hosts->model(); }
+  ModelFacts facts() const { return hosts ? facts_of(hosts->model()) : remote->facts(); }
+  service::HostStatus status() const { return hosts ? hosts->status() : remote->status(); }
   bool answers_to(std::string_view name) const;
   // What requests for it share, of which whoever offers the model makes one.
   void make_shared_parts();

@@ -13,7 +13,7 @@ class Asleep final : public api::RemoteModel {
  public:
   explicit Asleep(const api::ServedModel& model)
       : facts_(model.facts()),
-        props_(model.host ? api::llama::props_json(model) : model.remote->props()),
+        props_(model.hosts ? api::llama::props_json(model) : model.remote->props()),
         status_(model.status()) {}
 
   const std::string& socket() const override { return no_socket_; }
@@ -33,7 +33,7 @@ class Asleep final : public api::RemoteModel {
 api::ModelLease asleep_of(const api::ServedModel& model) {
   api::ServedModel out = model;
   out.remote = std::make_shared<Asleep>(model);
-  out.host = nullptr;
+  out.hosts = nullptr;
   out.slots.reset();
   out.running.reset();
   return std::make_shared<const api::ServedModel>(std::move(out));

@@ -54,7 +54,7 @@ class HostedInstance final : public Instance {
     for (const auto& source : engine.file().sources) served_.file_bytes += source->size();
     served_.n_texts = recipe.n_texts;
     served_.slot_folder = recipe.slot_folder;
-    served_.host = &host_;
+    served_.hosts = std::make_shared<service::Hosts>(host_);
     served_.make_shared_parts();
   }
 

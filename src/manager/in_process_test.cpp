@@ -56,7 +56,7 @@ TEST_CASE("what a Modelfile says of loading is measured, and loaded so") {
   const auto loaded = loader.load(entry, {.opened = std::move(measured->opened)});
   REQUIRE_MESSAGE(loaded.has_value(), loaded.error().text());
   CHECK((*loaded)->held() == measured->need);
-  CHECK((*loaded)->served().host->model().context() == 32);
+  CHECK((*loaded)->served().loaded().context() == 32);
 }
 
 }  // namespace

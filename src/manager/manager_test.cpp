@@ -33,7 +33,7 @@ class FakeInstance final : public Instance {
     held_ += bytes;
     served_.id = entry.id;
     served_.aliases = entry.aliases;
-    served_.host = &host_;
+    served_.hosts = std::make_shared<service::Hosts>(host_);
     served_.n_texts = 4;
     served_.make_shared_parts();
   }
@@ -202,7 +202,7 @@ struct Fixture {
 
 // What a text is told by the model of a lease.
 void write_text(const ModelLease& model, uint32_t seed) {
-  auto& host = dynamic_cast<service::HostThread&>(*model->host);
+  auto& host = dynamic_cast<service::HostThread&>(model->hosts->first());
   const std::vector<int32_t> prompt = service::test::prompt(5, seed);
   const auto reply = service::run(host, service::test::asks(prompt, 3), {});
   REQUIRE_MESSAGE(reply.has_value(), reply.error().text());
@@ -463,7 +463,7 @@ TEST_CASE("whoever ends a server leaves nobody waiting") {
   fixture.manager.reset();
   // The lease is still good to look at.
   CHECK(model->id == "one");
-  CHECK(model->host->status().closed);
+  CHECK(model->status().closed);
 }
 
 TEST_CASE("what is to be loaded at the start is") {

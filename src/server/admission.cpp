@@ -6,7 +6,7 @@
 namespace puna::server {
 
 struct Admission::Place::Line {
-  const service::Host* host = nullptr;
+  const service::Hosts* hosts = nullptr;
   uint32_t room = 1;
   uint32_t n_inside = 0;
   uint32_t n_places = 0;
@@ -21,7 +21,7 @@ Admission::Place::~Place() {
   if (inside_) --line_.n_inside;
   if (granted_) --admission_.n_waiting_;
   if (--line_.n_places == 0) {
-    admission_.lines_.erase(line_.host);
+    admission_.lines_.erase(line_.hosts);
     return;
   }
   admission_.let_in(line_, std::move(lock));
@@ -40,10 +40,10 @@ std::shared_ptr<Admission::Place> Admission::ask(const api::ServedModel& model,
                                                  const std::string& client,
                                                  std::function<void()> granted) {
   std::unique_lock lock(mutex_);
-  auto& line = lines_[model.host];
+  auto& line = lines_[model.hosts.get()];
   if (!line) {
     line = std::make_unique<Place::Line>();
-    line->host = model.host;
+    line->hosts = model.hosts.get();
     // A quarter more waits in the model, so that a text that ends is followed without a pause.
     line->room = model.n_texts + model.n_texts / 4 + 1;
   }

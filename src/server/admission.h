@@ -54,7 +54,7 @@ class Admission {
   void let_in(Place::Line& line, std::unique_lock<std::mutex> lock);
 
   mutable std::mutex mutex_;
-  std::map<const service::Host*, std::unique_ptr<Place::Line>> lines_;
+  std::map<const service::Hosts*, std::unique_ptr<Place::Line>> lines_;
   uint32_t n_waiting_ = 0;
 };
 

@@ -36,7 +36,7 @@ TEST_CASE("thinking ends when a client asks for it, and the answer follows") {
   api::ServedModel served;
   served.id = "thinker";
   served.aliases = {"thinker"};
-  served.host = &host;
+  served.hosts = std::make_shared<service::Hosts>(host);
   api::OneModel models(std::move(served));
   auto server = Server::listen(test::quick());
   REQUIRE_MESSAGE(server.has_value(), server.error().text());

@@ -48,7 +48,7 @@ struct Running {
     out.id = "seeing";
     out.aliases = {"seeing"};
     out.n_texts = 2;
-    out.host = &host;
+    out.hosts = std::make_shared<service::Hosts>(host);
     return out;
   }
 

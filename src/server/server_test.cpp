@@ -152,7 +152,7 @@ api::ServedModel served(service::Host& host) {
   out.id = "fake";
   out.aliases = {"fake"};
   out.n_texts = 8;
-  out.host = &host;
+  out.hosts = std::make_shared<service::Hosts>(host);
   return out;
 }
 

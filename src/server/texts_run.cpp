@@ -13,7 +13,10 @@ using base::Result;
 struct TextsRun::Text {
   std::shared_ptr<api::SlotTable::Use> slot;  // until its end
   std::shared_ptr<Admission::Place> place;
-  std::unique_ptr<service::Answer> answer;  // from when its model was given it until its end
+  std::unique_ptr<service::Hosts::Part> part;  // from when its model was given it until its end
+  std::unique_ptr<service::Answer> answer;     // as long
+  // To begin again on another device, while nothing of it was read; none: there is no other.
+  std::optional<service::Prepared> again;
   std::optional<service::Reply> reply;
   // A sign that there is something to read is on its way.
   std::shared_ptr<std::atomic<bool>> told = std::make_shared<std::atomic<bool>>(false);
@@ -67,6 +70,12 @@ void TextsRun::begin_text(size_t index) {
   if (over_) return;
   Text& text = *texts_[index];
   metrics_.queue_time.add(incoming_.since_head.ms() / 1e3);
+  service::Prepared& prepared = plan_.prepared[index];
+  text.slot->begin(prepared.prompt.tokens(), prepared.request, plan_.stream);
+  give(text, std::move(prepared));
+}
+
+void TextsRun::give(Text& text, service::Prepared prepared) {
   // On the thread of the engine, which must not be the one that has it last.
   const auto on_ready = [weak = weak_from_this(), told = text.told,
                          responder = std::weak_ptr(responder_)] {
@@ -78,9 +87,13 @@ void TextsRun::begin_text(size_t index) {
       if (const auto self = weak.lock()) self->go_on();
     });
   };
-  const service::Prepared& prepared = plan_.prepared[index];
-  text.slot->begin(prepared.prompt.tokens(), prepared.request, plan_.stream);
-  auto answer = plan_.model->host->post(std::move(plan_.prepared[index]), on_ready);
+  service::Hosts& hosts = *plan_.model->hosts;
+  text.part = hosts.take(prepared.prompt.tokens());
+  if (hosts.all().size() > 1) {
+    text.again = prepared;
+    if (prepared.filter) text.again->filter = prepared.filter->fork();
+  }
+  auto answer = text.part->host().post(std::move(prepared), on_ready);
   if (!answer) return fail(answer.error());
   text.answer = *std::move(answer);
 }
@@ -117,6 +130,7 @@ bool TextsRun::read(size_t index, std::string& out) {
     // A token may bring several events.
     if (event->n_tokens > text.n_tokens) {
       text.n_tokens = event->n_tokens;
+      text.again.reset();
       note_token(text);
     }
     text.slot->note(*event);
@@ -132,6 +146,13 @@ bool TextsRun::read(size_t index, std::string& out) {
   if (!text.answer->ended()) return false;
   Result<service::Reply> reply = text.answer->reply();
   text.answer.reset();
+  if (!reply && text.again && text.part->may_move()) {
+    base::log_warning("{}: a text begins again on another GPU: {} [{}]", plan_.model->id,
+                      reply.error().text(), base::printable(incoming_.id));
+    give(text, *std::exchange(text.again, std::nullopt));
+    return false;
+  }
+  text.part.reset();
   text.place.reset();
   if (reply) text.slot->end(*reply);
   text.slot.reset();
@@ -267,6 +288,7 @@ void TextsRun::release() {
       metrics_.add(cancelled);
     }
     text->answer.reset();
+    text->part.reset();
     text->place.reset();
     text->slot.reset();
   }

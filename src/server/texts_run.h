@@ -62,6 +62,8 @@ class TextsRun final : public Run, public std::enable_shared_from_this<TextsRun>
 
   void ask_place(size_t index);
   void begin_text(size_t index);
+  // To one of the model's hosts.
+  void give(Text& text, service::Prepared prepared);
   // What a text brings, as frames; true: it has ended.
   bool read(size_t index, std::string& out);
   void note_token(Text& text);

@@ -197,7 +197,7 @@ Result<std::string> Transaction::model_name() const {
 }
 
 void Transaction::call(const api::ModelLease& model) {
-  if (model && !model->host) return forward(model);
+  if (model && !model->hosts) return forward(model);
   if (const auto* own = std::get_if<Own>(&incoming_.route->handler))
     return answer(core_->answer(*own));
   const auto endpoint = std::get<api::Endpoint>(incoming_.route->handler);
@@ -236,7 +236,7 @@ void Transaction::run_job(api::Job job, const api::ModelLease& model) {
     };
   }
   // The model stays until the job has ended, and is given back on another thread than its own.
-  model->host->post_job<api::HttpReply>(
+  model->hosts->nearest(job.text).post_job<api::HttpReply>(
       std::move(job.run), [self = shared_from_this(),
                            model = api::ModelLease(model)](Result<api::HttpReply> reply) mutable {
         self->responder_->post([self, model = std::move(model), reply = std::move(reply)] {

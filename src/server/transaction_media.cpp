@@ -87,7 +87,7 @@ void Transaction::encode_media(const std::shared_ptr<WithMedia>& work) {
       self->prepare(std::move(work->texts), work->model);
     });
   };
-  work->model->host->post_job<bool>(encode, go_on);
+  work->model->hosts->first().post_job<bool>(encode, go_on);
 }
 
 }  // namespace puna::server

@@ -35,11 +35,16 @@ void Watchdog::watch(const std::stop_token& stop) {
     stopped_.wait_for(lock, stop, kBetweenLooks, [] { return false; });
     if (stop.stop_requested()) return;
     for (const api::ModelLease& model : models_()) {
-      if (!model->host) continue;  // the process that runs it has a watchdog of its own
-      const auto said = overdue_.look(model->id, model->host->status().steps);
-      if (!said) continue;
-      ++metrics_.of(model->id).n_overdue;
-      base::log_warning("{}", *said);
+      if (!model->hosts) continue;  // the process that runs it has a watchdog of its own
+      const auto hosts = model->hosts->all();
+      for (size_t i = 0; i < hosts.size(); ++i) {
+        const std::string name =
+            hosts.size() == 1 ? model->id : fmt::format("{}, replica {}", model->id, i + 1);
+        const auto said = overdue_.look(name, hosts[i]->status().steps);
+        if (!said) continue;
+        ++metrics_.of(model->id).n_overdue;
+        base::log_warning("{}", *said);
+      }
     }
   }
 }

@@ -127,6 +127,15 @@ void apply_modelfile(const ModelFile& file, OpenOptions& options) {
     apply(*modelfile, number_of(file, "context_length"), options.engine);
 }
 
+Result<std::vector<std::string>> gpus_of(const OpenOptions& options) {
+  PUNA_TRY(const Picked picked, pick(options));
+  std::vector<std::string> out;
+  if (!picked.choice.adapter) return out;
+  out.push_back(fmt::format("gpu:{}", *picked.choice.adapter));
+  for (const size_t index : picked.choice.more) out.push_back(fmt::format("gpu:{}", index));
+  return out;
+}
+
 Result<DeviceUse> open_device(const OpenOptions& options) {
   DeviceUse use;
   if (options.engine.gpu_layers == 0u) {

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "service/model.h"
@@ -48,6 +49,9 @@ void apply_modelfile(const formats::ModelFile& file, OpenOptions& options);
 
 // What the GPU that would be chosen offers; the WebGPU baseline when it is the CPU.
 base::Result<gpu::DeviceInfo> describe_device(const OpenOptions& options);
+
+// The GPUs that --device means, each by a name of its own (gpu:N), in their order; none: the CPU.
+base::Result<std::vector<std::string>> gpus_of(const OpenOptions& options);
 
 // The device that --device means, opened.
 base::Result<DeviceUse> open_device(const OpenOptions& options);

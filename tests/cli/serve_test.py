@@ -132,12 +132,14 @@ class Serve(unittest.TestCase):
             self.check_fails(2, ["--no-kv-offload", "where the layer is"], "--model", MODEL, *flags)
         self.check_fails(2, ["--draft-max", "removed"], "--model", MODEL, "--draft-max", "4")
         self.check_fails(2, ["--split-mode", '"row"', "layer"], "--model", MODEL, "-sm", "row")
+        for flags in [["--models-max", "2"], ["--model", MODEL, "--sleep-idle-seconds", "9"]]:
+            self.check_fails(2, ["--replicas", "--model"], "--replicas", "auto", *flags)
         self.check_fails(2, ["--spec-type", '"draft-mtp"', "none"], "--model", MODEL, "--spec-type", "draft-mtp")
         self.check_fails(2, ['unknown option "--prot"', '"--port"'], "--model", MODEL, "--prot", "1")
 
     def test_values_that_are_wrong(self):
         for option, value in [("--parallel", "0"), ("-np", "x"), ("--device", "CUDA0"), ("--cache-type-k", "q5_1"), ("--numerics", "sloppy"),
-                              ("--gpu-layers", "some"), ("--cpu-experts", "some"), ("-ncmoe", "-1"), ("--cpu-moe", "maybe"), ("-ts", "0,0"), ("--tensor-split", "x"), ("--device", "gpu:0,gpu:0"), ("--api-prefix", "llm"), ("--samplers", "top_k;nothing"), ("--sampler-seq", "kk"),
+                              ("--gpu-layers", "some"), ("--cpu-experts", "some"), ("--replicas", "0"), ("--replicas", "some"), ("-ncmoe", "-1"), ("--cpu-moe", "maybe"), ("-ts", "0,0"), ("--tensor-split", "x"), ("--device", "gpu:0,gpu:0"), ("--api-prefix", "llm"), ("--samplers", "top_k;nothing"), ("--sampler-seq", "kk"),
                               ("--logit-bias", "5"), ("--logit-bias", "x+1"), ("--logit-bias", "5+inf"), ("--reasoning", "maybe"),
                               ("--reasoning-effort", "huge"), ("--reasoning-format", "some"), ("--chat-template", "llama9"),
                               ("--chat-template", "{% nonsense %}"), ("--chat-template-file", "no-such-file"), ("--chat-template-kwargs", "[1]"),

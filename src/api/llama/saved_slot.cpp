@@ -80,6 +80,7 @@ Task<Result<HttpReply>> restore(LoadedModel& model, SavedSlot saved) {
                       co_await service::restore_known(model, whose, **file),
                       fmt::format("While restoring \"{}\"", saved.filename));
   const size_t n = tokens.size();
+  saved.hosts->note(model, tokens);
   saved.slot->replace(std::move(tokens), /*forget=*/false);
   co_return HttpReply::json(
       answer(saved, "n_restored", n, "n_read", (*file)->size(), "restore_ms", timer));
@@ -105,15 +106,18 @@ Task<Result<HttpReply>> leaving(std::shared_ptr<SlotTable::Use> slot,
 }  // namespace
 
 Job save_job(const SavedSlot& saved) {
-  return {[saved](LoadedModel& model) { return leaving(saved.slot, save(model, saved)); }};
+  return {.run = [saved](LoadedModel& model) { return leaving(saved.slot, save(model, saved)); },
+          .text = saved.slot->tokens()};
 }
 
 Job restore_job(const SavedSlot& saved) {
-  return {[saved](LoadedModel& model) { return leaving(saved.slot, restore(model, saved)); }};
+  return {
+      .run = [saved](LoadedModel& model) { return leaving(saved.slot, restore(model, saved)); }};
 }
 
 Job erase_job(const std::shared_ptr<SlotTable::Use>& slot) {
-  return {[slot](LoadedModel& model) { return leaving(slot, erase(model, slot)); }};
+  return {.run = [slot](LoadedModel& model) { return leaving(slot, erase(model, slot)); },
+          .text = slot->tokens()};
 }
 
 }  // namespace puna::api::llama

@@ -96,7 +96,10 @@ Result<Exchange> change_slot(const Call& call) {
                       fmt::format("The action is \"{}\", but has to be save, restore or erase.",
                                   action ? *action : ""));
   }
-  SavedSlot saved{.slot = nullptr, .folder = call.model->slot_folder, .filename = ""};
+  SavedSlot saved{.slot = nullptr,
+                  .hosts = call.model->hosts,
+                  .folder = call.model->slot_folder,
+                  .filename = ""};
   if (*action != "erase") {
     if (saved.folder.empty())
       return refusal(501, "No texts are saved here; --slot-save-path says where to.");

@@ -87,7 +87,7 @@ Result<Exchange> show(const Call& call) {
       return std::unexpected(shown.error());
   }
   for (const ModelLease& model : call.models.loaded()) {
-    if (!model->answers_to(name) || !model->host) continue;
+    if (!model->answers_to(name) || !model->hosts) continue;
     return HttpReply::json(
         served_json(*model, verbose).set("modified_at", modified_at(model->created)));
   }

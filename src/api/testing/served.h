@@ -39,7 +39,7 @@ struct Served {
     out.aliases = {"fake", "Other:1b"};
     out.file_name = "fake-q8_0";
     out.created = 7;
-    out.host = &host;
+    out.hosts = std::make_shared<service::Hosts>(host);
     return out;
   }
 

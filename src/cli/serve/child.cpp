@@ -256,7 +256,7 @@ class ChildProcess {
     std::condition_variable_any stopped;
     Json last;
     while (!stop.stop_requested()) {
-      Json now = manager::to_json(instance_->served().host->status());
+      Json now = manager::to_json(instance_->served().status());
       if (now != last) words_.say("status", now);
       last = std::move(now);
       std::unique_lock lock(mutex);

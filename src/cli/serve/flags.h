@@ -53,6 +53,8 @@ struct ServeFlags {
   uint64_t cache_ram_mib = 8192;
   double step_ms = 100;
   bool one_gpu = false;  // whatever it has room for
+  std::optional<uint32_t> n_replicas =
+      1;  // of the model; none: as there are GPUs with room for one
   engine::Fit fit;
   bool kv_on_cpu = false;  // is asked for
   bool check_weights = false;

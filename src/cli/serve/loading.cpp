@@ -151,31 +151,35 @@ std::vector<std::string> aliases_of(const ServeFlags& flags) {
   return out;
 }
 
-Result<service::LoadedModel> load(const ServeFlags& flags) {
+Result<std::vector<service::LoadedModel>> load(const ServeFlags& flags) {
   ProgressBar bar;
-  PUNA_TRY(service::OpenOptions options, options_of(flags, bar));
-  PUNA_TRY(formats::ModelFile file, service::open_file(options));
-  PUNA_TRY(find_mmproj(flags, options.model, file, options));
-  fit_to_file(flags, file, options.engine);
-  PUNA_TRY(service::LoadedModel model, service::open(std::move(file), options));
-  model.name = name_of_path(flags.model.model);
-  PUNA_TRY(finish(flags, model));
-  return model;
+  PUNA_TRY(const service::OpenOptions options, options_of(flags, bar));
+  return service::open_replicas(
+      options, flags.n_replicas, [&](service::OpenOptions own) -> Result<service::LoadedModel> {
+        PUNA_TRY(formats::ModelFile file, service::open_file(own));
+        PUNA_TRY(find_mmproj(flags, own.model, file, own));
+        fit_to_file(flags, file, own.engine);
+        PUNA_TRY(service::LoadedModel model, service::open(std::move(file), own));
+        model.name = name_of_path(flags.model.model);
+        PUNA_TRY(finish(flags, model));
+        return model;
+      });
 }
 
-api::ServedModel served_model(const ServeFlags& flags, service::Host& host) {
+api::ServedModel served_model(const ServeFlags& flags,
+                              const std::shared_ptr<service::Hosts>& hosts) {
   api::ServedModel out;
   out.file_name = name_of_path(flags.model.model);
   out.aliases = aliases_of(flags);
   out.id = out.aliases.front();
   out.tags = flags.tags;
   out.created = static_cast<int64_t>(std::time(nullptr));
-  const formats::ModelFile& file = host.model().engine->file();
+  const formats::ModelFile& file = hosts->model().engine->file();
   for (const auto& source : file.sources) out.file_bytes += source->size();
   if (!file.paths.empty()) out.path = file.paths.front();
-  out.n_texts = flags.n_parallel;
+  out.n_texts = flags.n_parallel * static_cast<uint32_t>(hosts->all().size());
   out.slot_folder = flags.slot_folder;
-  out.host = &host;
+  out.hosts = hosts;
   return out;
 }
 

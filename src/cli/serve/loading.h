@@ -2,6 +2,7 @@
 // mean where they say nothing.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "formats/model_file.h"
 #include "service/find_encoder.h"
 #include "service/open.h"
+#include "service/replicas.h"
 
 namespace puna::cli::serve {
 
@@ -39,8 +41,9 @@ base::Result<void> find_mmproj(const ServeFlags& flags, const std::string& name,
 // Errors: those of a form or of sampling that this model cannot have.
 base::Result<void> finish(const ServeFlags& flags, service::LoadedModel& model);
 
-// All of it for the one model that the flags name. Errors: those of loading.
-base::Result<service::LoadedModel> load(const ServeFlags& flags);
-api::ServedModel served_model(const ServeFlags& flags, service::Host& host);
+// All of it for the one model that the flags name, each replica of it. Errors: those of loading.
+base::Result<std::vector<service::LoadedModel>> load(const ServeFlags& flags);
+api::ServedModel served_model(const ServeFlags& flags,
+                              const std::shared_ptr<service::Hosts>& hosts);
 
 }  // namespace puna::cli::serve

@@ -54,6 +54,15 @@ Result<void> read_device(ServeFlags& flags, std::string_view option, std::string
   return {};
 }
 
+Result<void> read_replicas(ServeFlags& flags, std::string_view option, std::string_view value) {
+  if (value == "auto") {
+    flags.n_replicas.reset();
+    return {};
+  }
+  PUNA_TRY(flags.n_replicas, parse_number<uint32_t>(option, value, {1, 64}));
+  return {};
+}
+
 Result<void> read_shares(ServeFlags& flags, std::string_view option, std::string_view value) {
   PUNA_TRY(flags.model.gpu_shares, parse_shares(option, value));
   return {};
@@ -148,6 +157,10 @@ std::vector<Flag> rows() {
                   "layer; none: never",
                   [](ServeFlags& flags, std::string_view mode) { flags.one_gpu = mode == "none"; }),
            "LLAMA_ARG_SPLIT_MODE", "-sm"));
+  out.push_back(value("--replicas", "N",
+                      "Copies of --model, each whole on a GPU of its own, with --parallel texts "
+                      "each; auto = one on every GPU of --device that has room",
+                      read_replicas));
   out.push_back(with(value("--gpu-layers", "LAYERS",
                            "How many layers go to the GPU, the last ones; auto and all = as many "
                            "as fit",

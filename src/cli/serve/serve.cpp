@@ -24,7 +24,7 @@
 #include "io/byte_source.h"
 #include "server/server.h"
 #include "server/stored_models.h"
-#include "service/host_thread.h"
+#include "service/replicas.h"
 #include "web_store/web_store.h"
 
 namespace puna::cli {
@@ -89,6 +89,8 @@ Result<void> check(const ServeFlags& flags) {
   };
   if (flags.model.model.empty() && !flags.aliases.empty())
     return wrong("--alias is given, and no --model that could have other names.");
+  if (flags.n_replicas != 1u && (flags.model.model.empty() || flags.many.sleep_after))
+    return wrong("--replicas is for a --model that stays, without --sleep-idle-seconds.");
   if (flags.server.certificate_file.empty() != flags.server.key_file.empty())
     return wrong("--ssl-cert-file and --ssl-key-file belong together; one of them is missing.");
   if (flags.kv_on_cpu && flags.model.device != "cpu" && flags.model.gpu_layers != 0u)
@@ -184,11 +186,11 @@ Result<int> run(ServeFlags& flags, const GivenFlags& given) {
     sleeper->stop();
     return 0;
   }
-  PUNA_TRY(service::LoadedModel model, serve::load(flags));
-  service::HostThread host(std::move(model));
-  api::OneModel source(serve::served_model(flags, host));
+  PUNA_TRY(std::vector<service::LoadedModel> models, serve::load(flags));
+  service::Replicas replicas(std::move(models));
+  api::OneModel source(serve::served_model(flags, replicas.hosts()));
   keep_serving(flags, *server, source, web_store.get(), source.loaded().front()->id);
-  host.stop();
+  replicas.stop();
   return 0;
 }
 

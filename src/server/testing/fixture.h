@@ -210,7 +210,7 @@ class Fixture {
     out.aliases = {"fake", "org/fake"};
     out.n_texts = n_texts;
     out.slot_folder = slot_folder;
-    out.host = &host;
+    out.hosts = std::make_shared<service::Hosts>(host);
     return out;
   }
 

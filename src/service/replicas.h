@@ -1,0 +1,39 @@
+// One model on several GPUs, whole on each, and the threads of its engines.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "service/host_thread.h"
+#include "service/hosts.h"
+#include "service/open.h"
+
+namespace puna::service {
+
+using OpenReplica = std::function<base::Result<LoadedModel>(OpenOptions options)>;
+// Opens n_wanted copies, each on a GPU of its own of those that `options.device` means, in their
+// order; at least one. Where no number is wanted, on each that has room for a whole one, with a
+// line about the others; as the options say where none has. All have the context of the first.
+// Errors: kInvalidArgument where more are wanted than there are GPUs; those of finding these and of
+// `open`.
+base::Result<std::vector<LoadedModel>> open_replicas(const OpenOptions& options,
+                                                     std::optional<uint32_t> n_wanted,
+                                                     const OpenReplica& open);
+
+class Replicas {
+ public:
+  explicit Replicas(std::vector<LoadedModel> models);
+
+  const std::shared_ptr<Hosts>& hosts() const { return hosts_; }
+  // Nothing more is taken; returns when all has ended.
+  void stop();
+
+ private:
+  std::vector<std::unique_ptr<HostThread>> threads_;
+  std::shared_ptr<Hosts> hosts_;
+};
+
+}  // namespace puna::service
