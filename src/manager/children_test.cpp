@@ -97,7 +97,7 @@ TEST_CASE("a process is measured, loads, tells of itself, sleeps and comes again
   const api::ServedModel& served = (*one)->served();
   CHECK(served.id == "one");
   CHECK(served.n_texts == 3);
-  CHECK(served.host == nullptr);
+  CHECK(served.hosts == nullptr);
   CHECK(served.remote->socket().ends_with(".sock"));
   wait_until([&] { return served.status().n_running == 2; });
   auto memories = (*one)->remember();

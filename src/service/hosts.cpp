@@ -39,7 +39,12 @@ std::unique_ptr<Hosts::Part> Hosts::take(std::span<const int32_t> prompt) {
 Host& Hosts::nearest(std::span<const int32_t> text) const {
   if (all_.size() == 1) return first();
   const std::lock_guard lock(mutex_);
-  return *all_[placing_.choose(text, candidates())];
+  std::vector<Placing::Candidate> hosts = candidates();
+  // Nothing new is to be read of it, whatever else they do.
+  for (Placing::Candidate& each : hosts) {
+    if (!text.empty()) each = {.free_tokens = text.size(), .lost = each.lost};
+  }
+  return *all_[placing_.choose(text, hosts)];
 }
 
 void Hosts::note(const LoadedModel& model, std::span<const int32_t> text) {

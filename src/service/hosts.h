@@ -47,7 +47,7 @@ class Hosts {
   };
   std::unique_ptr<Part> take(std::span<const int32_t> prompt);
 
-  // The host that knows most of a text, or has the least to do.
+  // The host that knows most of a text; of an empty one, that with the least to do.
   Host& nearest(std::span<const int32_t> text) const;
   // One of them, whose model this is, knows a text that it was not given.
   void note(const LoadedModel& model, std::span<const int32_t> text);

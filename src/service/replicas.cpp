@@ -31,7 +31,9 @@ Result<std::vector<LoadedModel>> open_replicas(const OpenOptions& options,
                                                const OpenReplica& open) {
   std::vector<LoadedModel> out;
   std::vector<std::string> gpus;
-  if (n_wanted != 1u) PUNA_TRY(gpus, gpus_of(options));
+  if (n_wanted != 1u) {
+    PUNA_TRY(gpus, gpus_of(options));
+  }
   const size_t n = n_wanted ? *n_wanted : std::max<size_t>(gpus.size(), 1);
   if (n == 1) {
     PUNA_TRY(LoadedModel only, open(options));

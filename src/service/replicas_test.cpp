@@ -46,17 +46,20 @@ TEST_CASE("each turn of a chat is where its history is known") {
   std::vector<int32_t> chats[2] = {prompt(70, 1), prompt(70, 2)};
   const Host* host_of[2] = {};
   for (int turn = 0; turn < 4; ++turn) {
+    std::unique_ptr<Hosts::Part> parts[2];
     for (size_t c = 0; c < 2; ++c) {
       // The other comes first every second time.
       const size_t chat = turn % 2 == 0 ? c : 1 - c;
       std::vector<int32_t>& text = chats[chat];
-      const auto part = hosts.take(text);
-      if (turn == 0) host_of[chat] = &part->host();
-      CHECK(&part->host() == host_of[chat]);
-      const auto tokens = read_all(**part->host().post(asks(text, 20)));
+      parts[chat] = hosts.take(text);
+      Host& host = parts[chat]->host();
+      if (turn == 0) host_of[chat] = &host;
+      CHECK(&host == host_of[chat]);
+      const auto tokens = read_all(**host.post(asks(text, 20)));
       text.insert(text.end(), tokens.begin(), tokens.end());
-      CHECK(&hosts.nearest(text) == host_of[chat]);
+      CHECK(&hosts.nearest(text) == &host);
     }
+    CHECK(host_of[0] != host_of[1]);
   }
 }
 

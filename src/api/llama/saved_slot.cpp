@@ -80,7 +80,7 @@ Task<Result<HttpReply>> restore(LoadedModel& model, SavedSlot saved) {
                       co_await service::restore_known(model, whose, **file),
                       fmt::format("While restoring \"{}\"", saved.filename));
   const size_t n = tokens.size();
-  saved.hosts->note(model, tokens);
+  if (saved.hosts) saved.hosts->note(model, tokens);
   saved.slot->replace(std::move(tokens), /*forget=*/false);
   co_return HttpReply::json(
       answer(saved, "n_restored", n, "n_read", (*file)->size(), "restore_ms", timer));

@@ -13,8 +13,8 @@ namespace puna::api::llama {
 // A slot that was taken and is free when the job has ended, and a file.
 struct SavedSlot {
   std::shared_ptr<SlotTable::Use> slot;
-  std::shared_ptr<service::Hosts> hosts;  // of its model
-  std::string folder, filename;           // a plain name
+  std::string folder, filename;                // a plain name
+  std::shared_ptr<service::Hosts> hosts = {};  // that are told who knows it now; null: nobody is
 };
 
 // {id_slot, filename, n_saved, n_written, timings}: as much of the slot's text as the cache still

@@ -97,9 +97,9 @@ Result<Exchange> change_slot(const Call& call) {
                                   action ? *action : ""));
   }
   SavedSlot saved{.slot = nullptr,
-                  .hosts = call.model->hosts,
                   .folder = call.model->slot_folder,
-                  .filename = ""};
+                  .filename = "",
+                  .hosts = call.model->hosts};
   if (*action != "erase") {
     if (saved.folder.empty())
       return refusal(501, "No texts are saved here; --slot-save-path says where to.");
