@@ -50,6 +50,7 @@ constexpr Case kCases[] = {
     {"qwen2vl", 32, 48},
     {"ultravox", 8, 41, /*half=*/false, /*sound=*/true},
     {"gemma4audio", 8, 75, /*half=*/false, /*sound=*/true, /*n_sounding=*/73},
+    {"gemma4clipped", 24, 36},
 };
 
 models::Sense sense_of(const Case& c) {

@@ -38,11 +38,13 @@ SHAPES = {
     "ultravox": ("ultravox", {"clip.audio.num_mel_bins": 8, "clip.audio.projector.stack_factor": 8}, 0, 0, (8, 41)),
     "qwen2vl": ("qwen2vl_merger", {}, 8, 560, (32, 48)),
     "gemma4audio": ("gemma4a", {"clip.audio.num_mel_bins": 8}, 0, 0, (8, 75)),
+    "gemma4clipped": ("gemma4v", {}, 4, 48, (24, 36)),
 }
 SOUNDING = {"gemma4audio": 73, "qwen2audio": 43, "qwen2omni": 229}  # frames before the sound ends, where that is not all
 SOUNDS = ("gemma4audio", "qwen2audio", "qwen2omni", "ultravox", "voxtral")
 HALF = ("pixtral", "qwen3vl", "voxtral")  # F16 matrices, as converters write them
-RMS = ("gemma4", "mistral3", "pixtral", "qwen25vl")
+GEMMA4 = ("gemma4", "gemma4clipped")
+RMS = GEMMA4 + ("mistral3", "pixtral", "qwen25vl")
 POSITIONS = {"gemma3": 36, "idefics3": 36, "internvl": 17, "llava": 26, "qwen3vl": 9}
 
 
@@ -78,6 +80,13 @@ class Writer:
         if bias:
             self.tensor(name + ".bias", n, scale=0.2)
 
+    def bounds(self, name, far=False):
+        """Bounds of what goes into a product and comes out of it, which clip some values, or clip nothing."""
+        for side in ("input", "output"):
+            bound = np.inf if far else abs(self.random.normal(1.5, 0.2))
+            for end, value in (("min", -bound), ("max", bound * 0.9)):
+                self.gguf.add_tensor(f"{name}.{side}_{end}", np.array([value], np.float32))
+
     def finish(self):
         self.gguf.write_header_to_file()
         self.gguf.write_kv_data_to_file()
@@ -86,7 +95,7 @@ class Writer:
 
 
 def write_blocks(w, name, prefix):
-    plain = name in ("gemma4", "mistral3", "pixtral")  # without biases
+    plain = name in GEMMA4 + ("mistral3", "pixtral")  # without biases
     for l in range(LAYERS):
         b = f"{prefix}.blk.{l}."
         w.norm(b + "ln1", HIDDEN, name not in RMS)
@@ -101,11 +110,14 @@ def write_blocks(w, name, prefix):
         w.linear(b + "ffn_down", HIDDEN, FFN, not plain)
         if name in RMS:
             w.linear(b + "ffn_gate", FFN, HIDDEN, not plain)
-        if name == "gemma4":
+        if name in GEMMA4:
             for part in ("attn_q_norm", "attn_k_norm"):
                 w.norm(b + part, HIDDEN // HEADS, bias=False)
             for part in ("attn_post_norm", "ffn_post_norm"):
                 w.norm(b + part, HIDDEN, bias=False)
+        if name == "gemma4clipped":
+            for part in ("attn_q", "attn_k", "attn_v", "attn_out", "ffn_up", "ffn_gate", "ffn_down"):
+                w.bounds(b + part, far=l == 1 and part == "ffn_up")
         if name == "internvl":
             for part in ("ls1", "ls2"):
                 w.tensor(f"{b}{part}.weight", HIDDEN, scale=0.2, offset=0.5)
@@ -117,13 +129,8 @@ def write_conformer(w):
 
     def product(name, rows, columns):
         w.linear(name, rows, columns, bias=False)
-        if name.endswith(".attn_v"):
-            return
-        far = name.endswith(".attn_out")
-        for side in ("input", "output"):
-            bound = np.inf if far else abs(w.random.normal(1.5, 0.2))
-            for end, value in (("min", -bound), ("max", bound * 0.9)):
-                w.gguf.add_tensor(f"{name}.{side}_{end}", np.array([value], np.float32))
+        if not name.endswith(".attn_v"):
+            w.bounds(name, far=name.endswith(".attn_out"))
 
     w.tensor("a.conv1d.0.weight", middle, 1, 3, 3, scale=0.3)
     w.norm("a.conv1d.0.norm", middle, bias=False)
@@ -153,7 +160,7 @@ def write_projector(w, name):
     if name == "gemma3":
         w.norm("mm.soft_emb_norm", HIDDEN, bias=False)
         w.tensor("mm.input_projection.weight", HIDDEN, WIDTH, scale=HIDDEN ** -0.5, matrix=True)
-    elif name == "gemma4":
+    elif name in GEMMA4:
         w.tensor("v.std_bias", HIDDEN, scale=0.2)
         w.tensor("v.std_scale", HIDDEN, scale=0.1, offset=1.0)
         w.linear("mm.input_projection", WIDTH, HIDDEN, bias=False)
@@ -220,7 +227,7 @@ def write_model(path, name, seed):
             w.tensor("v.patch_embd.weight.1", HIDDEN, 3, patch, patch, scale=pixels ** -0.5, matrix=True)
         if name in POSITIONS:
             w.tensor("v.position_embd.weight", POSITIONS[name], HIDDEN)
-        if name == "gemma4":
+        if name in GEMMA4:
             w.tensor("v.position_embd.weight", 2, 12, HIDDEN)
         if name in ("internvl", "llava"):
             w.tensor("v.class_embd", HIDDEN)

@@ -139,8 +139,16 @@ Task<Result<std::vector<float>>> read_vector(const ModelFile& file,
   const bool is_made = vector.buckets || vector.keys;  // of what is read
   std::vector<float> out(is_made ? 0 : vector.n);
   size_t at = 0;
-  for (const uint32_t position : vector.tensors) {
-    const Tensor& tensor = file.tensors[position];
+  for (size_t i = 0; i < vector.tensors.size(); ++i) {
+    const Tensor& tensor = file.tensors[vector.tensors[i]];
+    // A number that stands for many elements is read once.
+    if (i > 0 && vector.tensors[i] == vector.tensors[i - 1] && tensor.columns() == 1 &&
+        tensor.rows() == 1) {
+      PUNA_CHECK(at > 0 && at < out.size());
+      out[at] = out[at - 1];
+      ++at;
+      continue;
+    }
     std::vector<std::byte> bytes(static_cast<size_t>(tensor.bytes));
     PUNA_CO_TRY(co_await read_bytes(file, tensor, 0, bytes));
     const auto n = static_cast<size_t>(tensor.columns() * tensor.rows());

@@ -680,19 +680,21 @@ TEST_CASE("a Git LFS pointer is called so, whichever file it stands in for") {
 }
 
 TEST_CASE("of Gemma 4's folders the encoders of pictures and of sounds are read into one file") {
-  const auto folder_of = [](std::string_view more) {
+  const auto folder_of = [](std::string_view more, bool clips = true) {
     const std::string audio = "model.audio_tower.", layer = audio + "layers.0.",
                       vision = "model.vision_tower.";
     return Files{
         {"config.json",
          fmt::format(R"({{"model_type": "gemma4", "text_config": {{"hidden_size": 8}},
-           "vision_config": {{"patch_size": 2, "num_hidden_layers": 1, "num_attention_heads": 2}},
+           "vision_config": {{"patch_size": 2, "num_hidden_layers": 1, "num_attention_heads": 2,
+             "use_clipped_linears": {}}},
            "audio_config": {{"num_hidden_layers": 1, "num_attention_heads": 2{}}}}})",
-                     more)},
+                     clips, more)},
         {"model.safetensors",
          safetensors({{vision + "patch_embedder.input_proj.weight", {8, 12}},
                       {vision + "encoder.layers.0.input_layernorm.weight", {8}},
                       {vision + "encoder.layers.0.mlp.up_proj.linear.weight", {16, 8}},
+                      {vision + "encoder.layers.0.mlp.up_proj.output_max", {}},
                       {audio + "subsample_conv_projection.layer0.conv.weight", {4, 1, 3, 3}},
                       {audio + "subsample_conv_projection.layer1.conv.weight", {2, 4, 3, 3}},
                       {audio + "subsample_conv_projection.input_proj_linear.weight", {8, 8}},
@@ -723,6 +725,13 @@ TEST_CASE("of Gemma 4's folders the encoders of pictures and of sounds are read 
   REQUIRE(file->find_tensor("a.blk.0.conv_dw.weight") != nullptr);
   CHECK(file->find_tensor("a.blk.0.conv_dw.weight")->shape == std::vector<uint64_t>{8, 5});
   CHECK(file->find_tensor("v.blk.0.ffn_up.weight") != nullptr);
+  REQUIRE(file->find_tensor("v.blk.0.ffn_up.output_max") != nullptr);
+  CHECK(file->find_tensor("v.blk.0.ffn_up.output_max")->shape == std::vector<uint64_t>{1});
+
+  const auto loose = read(folder_of("", /*clips=*/false));
+  REQUIRE_MESSAGE(loose.has_value(), loose.error().text());
+  CHECK(loose->find_tensor("v.blk.0.ffn_up.output_max") == nullptr);
+  CHECK(loose->find_tensor("a.blk.0.ffn_up.input_min") != nullptr);
 
   const Files wide = folder_of(R"(, "attention_context_left": 9)");
   const auto refused = read(wide);

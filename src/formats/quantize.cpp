@@ -4,9 +4,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <bit>
 #include <optional>
+#include <string_view>
 
 #include "formats/gguf_pairs.h"
 #include "formats/gguf_writer.h"
@@ -44,6 +46,14 @@ uint32_t too_large_bits(quant::Type type) {
   }
 }
 
+// A bound of what goes into a product or comes out of it may bound nothing (Gemma 4's encoders).
+bool may_be_infinite(const Tensor& tensor) {
+  const std::string_view name = tensor.name;
+  return tensor.rows() * tensor.columns() == 1 &&
+         std::ranges::any_of(std::array{".input_min", ".input_max", ".output_min", ".output_max"},
+                             [&](const char* end) { return name.ends_with(end); });
+}
+
 // One piece of a tensor on its way from one type to another.
 struct Piece {
   std::vector<std::byte> in, out;
@@ -51,12 +61,14 @@ struct Piece {
   size_t bad =
       0;  // the first value that the new type does not hold; their number when there is none
 
-  void convert(const quant::TypeInfo& from, const quant::TypeInfo& to, size_t n,
+  void convert(const quant::TypeInfo& from, const quant::TypeInfo& to, size_t n, bool infinities,
                base::ThreadPool& pool) {
     values.resize(n);
     const bool copied = from.type == to.type;
     if (!copied) out.resize(static_cast<size_t>(quant::row_bytes(to.type, n)));
-    const uint32_t limit = copied ? kInfinityBits : too_large_bits(to.type);
+    const uint32_t limit = infinities ? kInfinityBits + 1
+                           : copied   ? kInfinityBits
+                                      : too_large_bits(to.type);
     std::atomic<size_t> first_bad = n;
     const auto units = static_cast<uint32_t>((n + kUnitElements - 1) / kUnitElements);
     pool.run(units, /*grain=*/16, [&](uint32_t begin, uint32_t end) {
@@ -190,7 +202,7 @@ class Quantizer {
       auto reading =
           read(tensor, quant::row_bytes(from.type, done), quant::row_bytes(from.type, n));
       PUNA_CO_TRY(co_await std::move(reading));
-      piece_.convert(from, to, n, pool_);
+      piece_.convert(from, to, n, may_be_infinite(tensor), pool_);
       if (piece_.bad < n)
         co_return bad_value(tensor, done + piece_.bad, piece_.values[piece_.bad], type);
       PUNA_CO_TRY(writer_.write(from.type == to.type ? piece_.in : piece_.out));

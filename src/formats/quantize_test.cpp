@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <random>
 
 #include "formats/gguf_test_util.h"
@@ -137,6 +138,31 @@ TEST_CASE("writing a model in its own types copies it bit for bit") {
     CHECK(decode(*model, tensor.name) == decode(out.file, tensor.name));
   const std::string again(reinterpret_cast<const char*>(out.bytes.data()), out.bytes.size());
   CHECK(write_as(again, "f32").bytes == out.bytes);
+}
+
+TEST_CASE("a bound of a product may be infinite, no other value may be, and none is not a number") {
+  const auto with = [](std::string_view name, float value) {
+    const std::vector<float> values = {value};
+    return GgufBuilder()
+        .text("general.architecture", "clip")
+        .tensor(std::string(name), {1}, 0,
+                std::string(reinterpret_cast<const char*>(values.data()), sizeof(float)))
+        .build();
+  };
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  Written out = write_as(with("v.blk.0.ffn_up.input_min", -kInfinity), "f16");
+  CHECK(decode(out.file, "v.blk.0.ffn_up.input_min") == std::vector<float>{-kInfinity});
+  const auto refused = [&](const std::string& in) {
+    auto model = open_now(in);
+    REQUIRE(model.has_value());
+    std::vector<std::byte> bytes;
+    const auto sink = io::to_memory(bytes);
+    base::ThreadPool pool(1);
+    const auto done = base::run_until(quantize(*model, {}, *sink, pool), [] {});
+    return !done && done.error().code == base::ErrorCode::kCorrupt;
+  };
+  CHECK(refused(with("v.std_bias", kInfinity)));
+  CHECK(refused(with("v.blk.0.ffn_up.input_min", std::numeric_limits<float>::quiet_NaN())));
 }
 
 TEST_CASE("quantizing stops when asked to, and hands read errors on") {

@@ -286,6 +286,13 @@ Value Builder::gated(std::string_view gate, std::string_view up, Value x,
   return y;
 }
 
+Value Builder::glu(Value gate_up, kernels::Activation activation) {
+  const std::string label = graph_.values[gate_up.id].label;
+  const Value y = make(label, columns(gate_up) / 2, rows_of(gate_up));
+  if (!error_) graph_.ops.emplace_back(GluOp{label, gate_up.id, y.id, activation});
+  return y;
+}
+
 Value Builder::gated_halves(const std::string& gate_up, Value x, kernels::Activation activation) {
   const uint32_t n = columns(x);
   const auto position = matrix(gate_up, 0, n);

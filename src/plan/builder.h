@@ -186,6 +186,8 @@ class Builder {
   Value gated(std::string_view gate, std::string_view up, Value x, kernels::Activation activation);
   // The same of one weight [2 * ffn, n]: the rows of gate, then those of up.
   Value gated_halves(const std::string& gate_up, Value x, kernels::Activation activation);
+  // act(gate) * up of both side by side.  [rows, 2 * n] -> [rows, n]
+  Value glu(Value gate_up, kernels::Activation activation);
   // The experts of a layer (kernels/moe/moe.h). x [rows, hidden] -> the same shape. Their weights
   // "NAME.weight" may have biases "NAME.bias" [n_experts, rows].
   Value moe(Value x, const MoeSpec& spec);
@@ -243,6 +245,9 @@ class Builder {
   Value own_conv(Value x, Value before, std::string_view weight);
   // min(max(x, low), high), both [1] of the file; in place unless apart.
   Value clamp(Value x, std::string_view low, std::string_view high, bool apart);
+  // The same in place of parts of n columns that x is side by side, each by bounds of its own.
+  Value clamp_parts(Value x, uint32_t n, const std::vector<std::string>& low,
+                    const std::vector<std::string>& high);
   // Turns the first heads of a row by positions [rows, 4] of integers; in place. shape.y_stride is
   // filled in.
   Value turn(Value x, Value positions, kernels::MropeShape shape, std::string_view label);
@@ -308,6 +313,8 @@ class Builder {
                 std::optional<Value> out);
   // The same for a tensor of n elements in any shape.
   std::optional<VectorId> elements(std::string_view name, uint64_t n);
+  // The number of each tensor [1] in turn, n times.
+  std::optional<VectorId> repeated(const std::vector<std::string>& names, uint32_t n);
   StateId state(uint32_t layer, std::string_view what, uint64_t n);
   WeightId weight(WeightSpec spec);
   bool gates_in_epilogue(std::string_view weight, uint32_t ffn, kernels::Activation activation);

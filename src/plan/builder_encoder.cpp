@@ -82,6 +82,33 @@ Value Builder::clamp(Value x, std::string_view low, std::string_view high, bool 
   return y;
 }
 
+std::optional<VectorId> Builder::repeated(const std::vector<std::string>& names, uint32_t n) {
+  VectorSpec spec;
+  for (const std::string& name : names) {
+    const auto position = matrix(name, 1, 1);
+    if (!position) return std::nullopt;
+    spec.label += (spec.label.empty() ? "" : "+") + name;
+    spec.tensors.insert(spec.tensors.end(), n, *position);
+  }
+  spec.n = static_cast<uint32_t>(spec.tensors.size());
+  return vector(std::move(spec));
+}
+
+Value Builder::clamp_parts(Value x, uint32_t n, const std::vector<std::string>& low,
+                           const std::vector<std::string>& high) {
+  if (!error_ && (n * low.size() != columns(x) || n * high.size() != columns(x))) {
+    fail(ErrorCode::kCorrupt,
+         fmt::format("\"{}\" bounds one of {} parts of {} columns, but rows have {} together.",
+                     low.front(), low.size(), n, columns(x)));
+  }
+  if (error_) return x;
+  const auto from = repeated(low, n), to = repeated(high, n);
+  if (error_) return x;
+  graph_.ops.emplace_back(ByVectorOp{low.front(), *from, x.id, kernels::Binary::kMost});
+  graph_.ops.emplace_back(ByVectorOp{high.front(), *to, x.id, kernels::Binary::kLeast});
+  return x;
+}
+
 Value Builder::turn(Value x, Value positions, kernels::MropeShape shape, std::string_view label) {
   shape.y_stride = columns(x);
   const auto pairs = kernels::section_pairs(shape);

@@ -25,8 +25,13 @@ class Encoder:
 
     def linear(self, name, x):
         bias = self.tensors.get(name + ".bias")
-        y = x @ self[name + ".weight"].T
-        return y if bias is None else y + bias
+        y = self.clipped(name, "input", x) @ self[name + ".weight"].T
+        return self.clipped(name, "output", y if bias is None else y + bias)
+
+    def clipped(self, name, side, x):
+        """Within the bounds that the file has for what goes into a product or comes out of it."""
+        low = self.tensors.get(f"{name}.{side}_min")
+        return x if low is None else np.clip(x, low, self[f"{name}.{side}_max"])
 
     def norm(self, name, x, eps=None):
         eps = self.eps if eps is None else eps
@@ -329,20 +334,16 @@ def gemma4_audio(e, tile, sounding):
         y = places @ weight.reshape(len(weight), -1).T
         return np.maximum(layer_norm(y, e[name + ".norm.weight"], 0, 1e-6), 0).transpose(2, 0, 1)
 
-    def product(name, x):
-        bound = lambda side, y: np.clip(y, e[f"{name}.{side}_min"], e[f"{name}.{side}_max"]) if f"{name}.{side}_min" in e.tensors else y
-        return bound("output", bound("input", x) @ e[name + ".weight"].T)
-
     def norm(name, x):
         return rms_norm(x, 1e-6) * e[name + ".weight"]
 
     def half_ffn(b, which, x):
-        y = product(f"{b}ffn_down{which}", silu(product(f"{b}ffn_up{which}", norm(f"{b}ffn_norm{which}", x))))
+        y = e.linear(f"{b}ffn_down{which}", silu(e.linear(f"{b}ffn_up{which}", norm(f"{b}ffn_norm{which}", x))))
         return x + 0.5 * norm(f"{b}ffn_post_norm{which}", y)
 
     def attention(b, x):
         n, d, window = len(x), e.hidden // e.heads, 12
-        q, k, v = (product(f"{b}attn_{part}", x).reshape(n, e.heads, d) for part in "qkv")
+        q, k, v = (e.linear(f"{b}attn_{part}", x).reshape(n, e.heads, d) for part in "qkv")
         q = q * e[b + "per_dim_scale.weight"] * d ** -0.5 / np.log(2)
         k = k * np.log(1 + np.e) / np.log(2)
         turns = np.outer(np.arange(window), 10000.0 ** (-np.arange(e.hidden // 2) / (e.hidden // 2 - 1)))
@@ -353,14 +354,14 @@ def gemma4_audio(e, tile, sounding):
             scores = 50 * np.tanh(np.einsum("hd,khd->hk", q[t], k[earlier] + far[:len(earlier)]) / 50)
             weights = np.exp(scores - scores.max(-1, keepdims=True))
             y[t] = np.einsum("hk,khd->hd", weights / weights.sum(-1, keepdims=True), v[earlier])
-        return product(b + "attn_out", y.reshape(n, -1))
+        return e.linear(b + "attn_out", y.reshape(n, -1))
 
     def convolution(b, x):
-        value, gate = np.split(product(b + "conv_pw1", x), 2, axis=-1)
+        value, gate = np.split(e.linear(b + "conv_pw1", x), 2, axis=-1)
         taps = e[b + "conv_dw.weight"]
         padded = np.pad(value / (1 + np.exp(-gate)), ((taps.shape[1] - 1, 0), (0, 0)))
         y = sum(padded[k:k + len(x)] * taps[:, k] for k in range(taps.shape[1]))
-        return product(b + "conv_pw2", silu(norm(b + "norm_conv", y)))
+        return e.linear(b + "conv_pw2", silu(norm(b + "norm_conv", y)))
 
     x = convolved(convolved(tile[:, :sounding].T[None], "a.conv1d.0"), "a.conv1d.1")
     x = x.transpose(1, 2, 0).reshape(x.shape[1], -1) @ e["a.input_projection.weight"].T

@@ -8,6 +8,7 @@ from transformers import WhisperFeatureExtractor
 
 TEXT = {"hidden_size": 64, "intermediate_size": 96, "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2,
         "max_position_embeddings": 4096, "rms_norm_eps": 1e-6, "tie_word_embeddings": False}
+BOUNDS = (".input_max", ".input_min", ".output_max", ".output_min")
 AUDIO = {"d_model": 32, "encoder_layers": 2, "encoder_attention_heads": 2, "encoder_ffn_dim": 40, "num_mel_bins": 16}
 
 
@@ -237,6 +238,7 @@ class Gemma4(Family):
                    "final_logit_softcapping": 0.5, "use_bidirectional_attention": "vision",
                    "num_kv_shared_layers": 0, "tie_word_embeddings": True}
     vision = {"patch_size": 4, "depth": 2, "num_heads": 4, "width": 64, "ffn": 128}
+    clips = False
 
     def __init__(self):
         super().__init__()
@@ -253,7 +255,7 @@ class Gemma4(Family):
 
     def model(self, tokens):
         vision = {"hidden_size": 64, "intermediate_size": 128, "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 4,
-                  "head_dim": 16, "patch_size": 4, "position_embedding_size": 256, "standardize": True}
+                  "head_dim": 16, "patch_size": 4, "position_embedding_size": 256, "standardize": True, "use_clipped_linears": self.clips}
         text = self.text | {"global_head_dim": 64, "vocab_size": len(tokens), "vocab_size_per_layer_input": len(tokens),
                             "pad_token_id": tokens.index("<pad>")}
         config = transformers.Gemma4Config(text_config=text, vision_config=vision, audio_config=None, image_token_id=tokens.index("<|IMAGE|>"),
@@ -268,10 +270,13 @@ class Gemma4(Family):
         name = name.replace("model.vision_tower.encoder.", "vision_model.model.").replace(".linear.weight", ".weight")
         if name.endswith("position_embedding_table"):
             name += ".weight"
-        return False, self.media_names.get_name(name, (".weight", ".bias"))
+        return False, self.media_names.get_name(name, (".weight", ".bias") + BOUNDS)
 
     def finish(self, tensors, model):
         tower, p = model.model.vision_tower, self.vision["patch_size"]
+        for name, buffer in tower.named_buffers():
+            if name.endswith(BOUNDS):
+                tensors[self.rename("model.vision_tower." + name)[1]] = buffer.numpy().reshape(1)
         with torch.no_grad():
             tower.std_bias.copy_(0.2 * torch.randn_like(tower.std_bias))
             tower.std_scale.copy_(1 + 0.1 * torch.randn_like(tower.std_scale))
@@ -299,6 +304,25 @@ class Gemma4(Family):
     def logits(self, model, kind, ids, media):
         types = (ids == model.config.image_token_id).int()
         return model(input_ids=ids, attention_mask=torch.ones_like(ids), use_cache=False, mm_token_type_ids=types, **self.args).logits
+
+
+class Gemma4Clipped(Gemma4):
+    """Bounds around the products of pictures."""
+    name, seed, max_tokens, n_greedy = "gemma4clipped", 36, 70, 16
+    text = Gemma4.text | {"final_logit_softcapping": 30.0}
+    clips = True
+
+    def __init__(self):
+        super().__init__()
+        self.text_keys["gemma4.final_logit_softcapping"] = 30.0
+
+    def model(self, tokens):
+        model = super().model(tokens)
+        torch.manual_seed(self.seed)
+        for name, buffer in model.model.vision_tower.named_buffers():
+            if name.endswith(BOUNDS):
+                buffer.copy_((1 if name.endswith("max") else -1) * (1.2 + 0.4 * torch.rand(())))
+        return model
 
 
 class Gemma4Audio(Gemma4):
@@ -337,7 +361,7 @@ class Gemma4Audio(Gemma4):
         name = name.replace("model.audio_tower.", "conformer.").replace(".linear.", ".")
         if name.endswith("per_dim_scale"):
             name += ".weight"
-        found = self.media_names.get_name(name, (".weight", ".bias", ".input_max", ".input_min", ".output_max", ".output_min"))
+        found = self.media_names.get_name(name, (".weight", ".bias") + BOUNDS)
         return False, found or AUDIO_NAMES[name]
 
     def finish(self, tensors, model):
@@ -360,4 +384,4 @@ class Gemma4Audio(Gemma4):
         return {"rows": found.pooler_output[found.attention_mask], "tiles": [out["input_features"][0, :frames].T.numpy()], "sounding": frames}
 
 
-MODELS = {family.name: family for family in (Qwen2Audio, Qwen2Omni, Qwen2VL, Gemma4, Gemma4Audio)}
+MODELS = {family.name: family for family in (Qwen2Audio, Qwen2Omni, Qwen2VL, Gemma4, Gemma4Audio, Gemma4Clipped)}

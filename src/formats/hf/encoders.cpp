@@ -375,6 +375,30 @@ Result<void> complete_pixtral(Work& w) {
   return w.m.put("v.token_embd.img_break", std::move(parts), {columns});
 }
 
+// The bounds of linear layers whose values may be clipped: they stand beside the module that has
+// the matrix. transformers passes over them where config.json does not say that it clips.
+Result<void> put_bounds(Work& w, bool clips_usually) {
+  constexpr std::string_view kClipped = ".linear";
+  PUNA_TRY(const bool clips, w.part.flag("use_clipped_linears", clips_usually));
+  for (uint64_t l = 0; l < w.n_layers; ++l) {
+    const std::string from = fmt::format(fmt::runtime(w.family.layer), l);
+    for (const Rename& each : w.family.modules) {
+      if (!each.hf.ends_with(kClipped)) continue;
+      const std::string_view module = each.hf.substr(0, each.hf.size() - kClipped.size());
+      for (const char* bound : {"input_min", "input_max", "output_min", "output_max"}) {
+        const std::string name = fmt::format("{}{}.{}", from, module, bound);
+        if (!clips) {
+          w.m.ignore(name);
+          continue;
+        }
+        PUNA_TRY(w.m.rename(name, fmt::format("{}.blk.{}.{}.{}", w.family.sounds ? "a" : "v", l,
+                                              each.gguf, bound)));
+      }
+    }
+  }
+  return {};
+}
+
 // A matrix of patches [rows, height, width, colour] as the kernel of a convolution.
 Result<void> complete_gemma4(Work& w) {
   constexpr uint64_t kUsualFactor = 3, kImageSize = 224;  // the size has no meaning: any is taken
@@ -382,6 +406,7 @@ Result<void> complete_gemma4(Work& w) {
   PUNA_TRY(const uint64_t patch, w.part.count("patch_size"));
   w.m.set("vision.patch_size", patch);
   PUNA_TRY(w.part.must_be("hidden_activation", "gelu_pytorch_tanh"));
+  PUNA_TRY(put_bounds(w, /*clips_usually=*/false));
   PUNA_TRY(const uint64_t factor, w.part.count("pooling_kernel_size", kUsualFactor));
   if (factor != kUsualFactor) w.m.set("vision.projector.scale_factor", factor);
   PUNA_TRY(
@@ -424,21 +449,10 @@ Result<void> complete_gemma4_sounds(Work& w) {
   PUNA_TRY(const uint64_t bins, sound_bins(w));
   w.m.set("audio.num_mel_bins", bins);
   for (uint64_t l = 0; l < w.n_layers; ++l) {
-    const std::string from = fmt::format(fmt::runtime(w.family.layer), l);
-    const std::string to = fmt::format("a.blk.{}.", l);
-    PUNA_TRY(
-        w.m.rename(from + "self_attn.per_dim_scale", to + "per_dim_scale.weight", How::kSoftplus));
-    for (const Rename& each : w.family.modules) {
-      constexpr std::string_view kClipped = ".linear";
-      if (!each.hf.ends_with(kClipped)) continue;
-      const std::string_view module = each.hf.substr(0, each.hf.size() - kClipped.size());
-      for (const char* bound : {"input_min", "input_max", "output_min", "output_max"}) {
-        PUNA_TRY(w.m.rename(fmt::format("{}{}.{}", from, module, bound),
-                            fmt::format("{}{}.{}", to, each.gguf, bound)));
-      }
-    }
+    PUNA_TRY(w.m.rename(fmt::format(fmt::runtime(w.family.layer), l) + "self_attn.per_dim_scale",
+                        fmt::format("a.blk.{}.per_dim_scale.weight", l), How::kSoftplus));
   }
-  return {};
+  return put_bounds(w, /*clips_usually=*/true);
 }
 
 // The kernel over two frames as one for each: a still picture is its own second frame.

@@ -48,21 +48,14 @@ class Layers {
   }
 
  private:
-  std::string tensor(std::string_view part, std::string_view of = "weight") const {
-    return fmt::format("a.blk.{}.{}.{}", layer_, part, of);
+  std::string tensor(std::string_view part) const {
+    return fmt::format("a.blk.{}.{}.weight", layer_, part);
   }
   Value norm(Value x, std::string_view part) { return b_.rms_norm(x, tensor(part), kEps); }
 
-  // Within the bounds that the product called `part` has for what goes in or comes out, if any.
-  Value clip(Value x, std::string_view part, std::string_view side, bool apart) {
-    const std::string low = tensor(part, fmt::format("{}_min", side));
-    if (!b_.has(low)) return x;
-    return b_.clamp(x, low, tensor(part, fmt::format("{}_max", side)), apart);
-  }
   // x may change, unless it `stays`.
   Value product(Value x, std::string_view part, bool stays = false) {
-    x = clip(x, part, "input", stays);
-    return clip(b_.matmul({tensor(part)}, x), part, "output", /*apart=*/false);
+    return bounded_product(b_, tensor(part), x, stays);
   }
 
   Value half_ffn(Value x, std::string_view which) {
@@ -91,10 +84,11 @@ class Layers {
   }
 
   Value convolution(Value x) {
-    x = clip(x, "conv_pw1", "input", /*apart=*/false);
-    const Builder::Parted halves = b_.matmul_parted(tensor("conv_pw1"), c_.hidden, x);
-    const Value gate = clip(halves.rest, "conv_pw1", "output", /*apart=*/false);
-    Value y = b_.gate(clip(halves.first, "conv_pw1", "output", /*apart=*/false), gate);
+    const std::string weight = tensor("conv_pw1");
+    x = within_bounds(b_, x, weight, Side::kInput);
+    const Builder::Parted halves = b_.matmul_parted(weight, c_.hidden, x);
+    const Value gate = within_bounds(b_, halves.rest, weight, Side::kOutput);
+    Value y = b_.gate(within_bounds(b_, halves.first, weight, Side::kOutput), gate);
     y = norm(b_.own_conv(y, before_, tensor("conv_dw")), "norm_conv");
     return product(b_.unary(y, Unary::kSilu), "conv_pw2");
   }

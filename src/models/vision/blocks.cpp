@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <vector>
 
 namespace puna::models {
 
@@ -35,6 +37,25 @@ Value gelu_mlp(Builder& b, const std::string& first, const std::string& second, 
   return b.matmul({second}, b.activated(first, x, Activation::kGeluErf));
 }
 
+namespace {
+
+std::string bound(std::string_view weight, Side side, std::string_view end) {
+  return fmt::format("{}.{}_{}", weight.substr(0, weight.rfind('.')),
+                     side == Side::kInput ? "input" : "output", end);
+}
+
+}  // namespace
+
+Value within_bounds(Builder& b, Value x, std::string_view weight, Side side, bool apart) {
+  const std::string low = bound(weight, side, "min");
+  return b.has(low) ? b.clamp(x, low, bound(weight, side, "max"), apart) : x;
+}
+
+Value bounded_product(Builder& b, const std::string& weight, Value x, bool stays) {
+  x = within_bounds(b, x, weight, Side::kInput, stays);
+  return within_bounds(b, b.matmul({weight}, x), weight, Side::kOutput);
+}
+
 PictureInputs picture_inputs(Builder& b, const EncoderConfig& c) {
   const uint32_t n = 3 * c.patch_size * c.patch_size;
   const Value patches = b.input("patches", n);
@@ -51,13 +72,38 @@ PictureInputs picture_inputs(Builder& b, const EncoderConfig& c) {
 
 namespace {
 
+bool has_bounds(Builder& b, const std::vector<std::string>& weights) {
+  return std::ranges::any_of(weights, [&](const std::string& weight) {
+    return b.has(bound(weight, Side::kInput, "min")) || b.has(bound(weight, Side::kOutput, "min"));
+  });
+}
+
+// Products of one x by weights of as many rows, side by side, each within its bounds; where one has
+// bounds, all must have them. x may change.
+Value bounded_products(Builder& b, const std::vector<std::string>& weights, Value x) {
+  if (!has_bounds(b, weights)) return b.matmul(weights, x);
+  std::vector<Builder::Product> products;
+  std::vector<std::string> low, high;
+  for (const std::string& weight : weights) {
+    const bool is_last = products.size() + 1 == weights.size();
+    const Value bounded = b.clamp(x, bound(weight, Side::kInput, "min"),
+                                  bound(weight, Side::kInput, "max"), /*apart=*/!is_last);
+    products.push_back({weight, bounded});
+    low.push_back(bound(weight, Side::kOutput, "min"));
+    high.push_back(bound(weight, Side::kOutput, "max"));
+  }
+  const auto n = static_cast<uint32_t>(b.rows_of_tensor(weights.front()));
+  return b.clamp_parts(b.beside(products), n, low, high);
+}
+
 Value attention(Builder& b, const EncoderConfig& c, uint32_t l, Value h, const EncoderBlock& how) {
   const std::string fused = encoder_name(c, l, "attn_qkv");
-  const Value qkv = b.has(fused)
-                        ? b.matmul({fused}, h)
-                        : b.matmul({encoder_name(c, l, "attn_q"), encoder_name(c, l, "attn_k"),
-                                    encoder_name(c, l, "attn_v")},
-                                   h);
+  const Value qkv =
+      b.has(fused) ? b.matmul({fused}, h)
+                   : bounded_products(b,
+                                      {encoder_name(c, l, "attn_q"), encoder_name(c, l, "attn_k"),
+                                       encoder_name(c, l, "attn_v")},
+                                      h);
   const auto norm_heads = [&](const std::string& gamma, uint32_t first) {
     plan::PartsSpec spec;
     spec.shape = {kernels::NormKind::kRms, c.head_dim(), c.n_heads, 0,
@@ -78,7 +124,7 @@ Value attention(Builder& b, const EncoderConfig& c, uint32_t l, Value h, const E
   spec.head_dim = c.head_dim();
   spec.scale = how.scale != 0 ? how.scale : 1 / std::sqrt(static_cast<float>(c.head_dim()));
   spec.spans = how.spans;
-  return b.matmul({encoder_name(c, l, "attn_out")}, b.own_attention(qkv, spec));
+  return bounded_product(b, encoder_name(c, l, "attn_out"), b.own_attention(qkv, spec));
 }
 
 // Files of the first converters for LLaVA have the names of up and down the other way round.
@@ -91,8 +137,11 @@ Value ffn(Builder& b, const EncoderConfig& c, uint32_t l, Value h) {
   const std::string gate = encoder_name(c, l, "ffn_gate");
   std::string up = encoder_name(c, l, "ffn_up"), down = encoder_name(c, l, "ffn_down");
   if (names_are_swapped(b, c, l)) std::swap(up, down);
-  if (b.has(gate)) return b.matmul({down}, b.gated(gate, up, h, c.activation));
-  return b.matmul({down}, b.activated(up, h, c.activation));
+  const Value hidden = !b.has(gate) ? b.activated(up, h, c.activation)
+                       : has_bounds(b, {gate, up})
+                           ? b.glu(bounded_products(b, {gate, up}, h), c.activation)
+                           : b.gated(gate, up, h, c.activation);
+  return bounded_product(b, down, hidden);
 }
 
 // What a branch goes through before it is added.

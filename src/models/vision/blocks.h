@@ -44,6 +44,15 @@ plan::Value encoder_norm(plan::Builder& b, plan::Value x, const std::string& wei
 kernels::MropeShape grid_rope(const EncoderConfig& c, kernels::RopePairs pairs,
                               kernels::SectionOrder order, float base);
 
+// x within the bounds that the file has for what goes into a product or comes out of it, "a.blk.3.
+// ffn_up.input_min" of "a.blk.3.ffn_up.weight" and so on, if it has any; in place unless apart.
+enum class Side : uint8_t { kInput, kOutput };
+plan::Value within_bounds(plan::Builder& b, plan::Value x, std::string_view weight, Side side,
+                          bool apart = false);
+// The product by a weight within its bounds. x may change, unless it `stays`.
+plan::Value bounded_product(plan::Builder& b, const std::string& weight, plan::Value x,
+                            bool stays = false);
+
 // y = second(gelu(first x)).
 plan::Value gelu_mlp(plan::Builder& b, const std::string& first, const std::string& second,
                      plan::Value x);

@@ -1,5 +1,6 @@
 // Gemma 4's encoder: positions of rows and columns added, a rope whose halves turn by x and y,
 // heads of q, k and v normed and scores not scaled, four norms a block, 3 x 3 patches averaged.
+// Values may be clipped around products, by bounds of the file.
 
 #include <algorithm>
 #include <cmath>
