@@ -1,4 +1,4 @@
-"""Result files of benchmarks as rows: of a browser sweep (bench/browser/sweep.mjs), of Puna beside wllama (bench/browser/compare.mjs) and of
+"""Result files of benchmarks as rows: of a browser sweep (bench/browser/sweep.mjs), of Puna beside other engines (bench/browser/compare.mjs) and of
 `puna bench --json`. Read next: report.py."""
 import json
 import math

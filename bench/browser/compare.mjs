@@ -1,13 +1,14 @@
-// Puna beside wllama in headless Chromium: the same GGUF, the same prompts, engines in turn, each in a browser of its own.
-//   node bench/browser/compare.mjs MODEL.gguf --wllama DIR [--device cpu|gpu] [--threads N] [--rounds 3] [--prompt 512] [--decode 128]
-//     [--json OUT]
-// DIR is the unpacked npm package @wllama/wllama (npm pack). Puna is bindings/js/dist (npm run build there). CHROMIUM names another
-// program than /usr/bin/chromium. Both compute with N threads on the CPU, all hardware threads unless set. A round is three visits, each in
+// Puna beside other engines in headless Chromium: the same model, the same prompts, engines in turn, each in a browser of its own.
+//   node bench/browser/compare.mjs MODEL.gguf [--wllama DIR] [--transformersjs DIR --onnx DIR [--dtype q4]] [--device cpu|gpu] [--threads N]
+//     [--rounds 3] [--prompt 512] [--decode 128] [--json OUT]
+// What the folders of the engines are, their files in engines/ say. Puna is bindings/js/dist (npm run build there). CHROMIUM names another
+// program than /usr/bin/chromium. All compute with N threads on the CPU, all hardware threads unless set. A round is three visits, each in
 // a browser started anew: a first one (download and load); a second one (load from the browser's storage, the first token of a prompt of
 // 32 words, a prompt of --prompt words, --decode tokens); a third one, which does the same for its memory: the largest proportional set size
 // of all processes of the browser, that of the empty page before, and the largest JavaScript heaps of the page and its workers
 // (js_heap.mjs).
-// Prompts begin with a number of their own, so that no cache of prefixes helps.
+// Prompts begin with a number of their own, so that no cache of prefixes helps. What each engine writes behind kQuestion is kept, not timed: it
+// shows that they compute the same.
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
@@ -16,12 +17,14 @@ import zlib from 'node:zlib';
 import { root, withChromium, withProfile } from './chromium.mjs';
 import { JsHeap } from './js_heap.mjs';
 import { median } from './median.mjs';
+import { enginesOf, peerOptions } from './peers.mjs';
 import { startServer } from './server.mjs';
 
 const { values: flags, positionals } = parseArgs({
   allowPositionals: true,
   options: {
-    wllama: { type: 'string' },
+    ...peerOptions,
+    dtype: { type: 'string', default: 'q4' },
     device: { type: 'string', default: 'cpu' },
     threads: { type: 'string', default: String(os.availableParallelism()) },
     rounds: { type: 'string', default: '3' },
@@ -33,55 +36,31 @@ const { values: flags, positionals } = parseArgs({
 });
 const threads = Number(flags.threads);
 if (positionals.length !== 1 || !['cpu', 'gpu'].includes(flags.device) || !(Number.isInteger(threads) && threads >= 1 && threads <= 64)) {
-  console.error('usage: node bench/browser/compare.mjs MODEL.gguf --wllama DIR [--device cpu|gpu] [--threads 1..64] [--rounds N] [--prompt N] [--decode N] [--json OUT]');
+  console.error('usage: node bench/browser/compare.mjs MODEL.gguf [--wllama DIR] [--transformersjs DIR --onnx DIR [--dtype q4]] [--device cpu|gpu] [--threads 1..64] [--rounds N] [--prompt N] [--decode N] [--json OUT]');
   process.exit(2);
 }
 const model = positionals[0];
-const folders = { '/puna/': path.join(root, 'bindings/js/dist'), '/page/': path.join(root, 'bench/browser/page'), ...(flags.wllama && { '/wllama/': path.resolve(flags.wllama, 'esm') }) };
-
 const several = flags.device === 'cpu' && threads > 1;
-if (several && !fs.existsSync(path.join(folders['/puna/'], 'puna-mt.wasm'))) {
+const dist = path.join(root, 'bindings/js/dist');
+if (several && !fs.existsSync(path.join(dist, 'puna-mt.wasm'))) {
   console.error('error: bindings/js/dist has no puna-mt.wasm, which several threads need: build the preset wasm-mt, then the package.');
   process.exit(2);
 }
 
-// What each engine does, in the page. load() gives what it says of itself; run() streams a completion and gives its pieces' times.
-const kEngines = {
-  puna: `
-    const { Puna } = await import('/puna/index.js');
-    let engine;
-    return {
-      async load(o) {
-        engine = await Puna.load('/model.gguf', { device: o.device, context: o.context, threads: o.threads, persist: false });
-        return { device: engine.info.device, threads: engine.info.threads, memory: engine.info.memory };
-      },
-      async run(prompt, n, onPiece) {
-        let last;
-        for await (const chunk of engine.complete({ prompt, max_tokens: n, temperature: 0, ignore_eos: true })) { last = chunk; if (chunk.choices[0].text) onPiece(); }
-        return { prompt_tokens: last.usage.prompt_tokens, tokens: last.usage.completion_tokens };
-      },
-    };`,
-  wllama: `
-    const { Wllama } = await import('/wllama/index.js');
-    const placement = []; // only its log tells where its weights are: WebGPU may be there and not be used
-    const note = (...parts) => { const line = parts.join(' ').trim(); if (/offload|model buffer size/i.test(line)) placement.push(line); };
-    const engine = new Wllama({ default: '/wllama/wasm/wllama.wasm' }, { logger: { debug: note, log: note, warn: note, error: note } });
-    return {
-      async load(o) {
-        await engine.loadModelFromUrl(location.origin + '/model.gguf', { n_ctx: o.context, n_batch: 512, n_threads: o.threads, n_gpu_layers: o.device === 'gpu' ? 999 : 0 });
-        return { threads: engine.getNumThreads(), multithread: engine.isMultithread(), placement };
-      },
-      async run(prompt, n, onPiece) {
-        let timings = null, tokens = 0;
-        await engine.createCompletion({ prompt, max_tokens: n, temperature: 0, ignore_eos: true, cache_prompt: false, stream: true, timings_per_token: true,
-          onData: (d) => { if (d.choices?.[0]?.text) { ++tokens; onPiece(); } timings = d.timings ?? timings; } });
-        return { prompt_tokens: timings?.prompt_n ?? 0, tokens: timings?.predicted_n ?? tokens };
-      },
-    };`,
+const options = { ...flags, several, dist };
+const engines = enginesOf(options);
+if (engines instanceof Error) {
+  console.error(`error: ${engines.message}`);
+  process.exit(2);
+}
+const folders = Object.assign({}, ...Object.values(engines).map((engine) => engine.folders(options)));
+const fileAt = (address) => {
+  const prefix = Object.keys(folders).find((each) => address.startsWith(each));
+  return path.join(folders[prefix], address.slice(prefix.length));
 };
 
 const server = await startServer({
-  folders,
+  folders: { ...folders, '/page/': path.join(root, 'bench/browser/page'), '/engines/': path.join(root, 'bench/browser/engines') },
   files: { '/model.gguf': model },
   handlers: { '/': (_, response) => response.setHeader('Content-Type', 'text/html').end('<!doctype html><title>compare</title>') },
 });
@@ -106,6 +85,7 @@ function pss(profile) {
   return pids.filter(belongs).reduce((sum, pid) => sum + Number(/^Pss:\s+(\d+)/m.exec(procText(pid, 'smaps_rollup'))?.[1] ?? 0) / 1024, 0);
 }
 
+const kQuestion = 'The capital of France is';
 const kWords = 'time year people way day man thing woman life child world school state family student group'.split(' ');
 const promptOf = (words) => `Run ${100 + Math.floor(Math.random() * 900)}: ${Array.from({ length: words }, () => kWords[Math.floor(Math.random() * kWords.length)]).join(' ')}`;
 
@@ -121,13 +101,13 @@ const facts = await withProfile((profile) =>
 async function load(page, engine) {
   await page.goto(origin);
   return page.evaluate(
-    async ([code, options]) => {
+    async ([name, settings]) => {
       const t = performance.now();
-      globalThis.engine = await new Function(`return (async () => { ${code} })()`)();
-      const said = await globalThis.engine.load(options);
+      globalThis.engine = await (await import(`/engines/${name}.js`)).open();
+      const said = await globalThis.engine.load(settings);
       return { ms: performance.now() - t, said };
     },
-    [kEngines[engine], { device: flags.device, context: Number(flags.context), threads }],
+    [engine, { device: flags.device, context: Number(flags.context), threads, dtype: flags.dtype }],
   );
 }
 
@@ -150,6 +130,7 @@ async function measureSpeed(page, engine) {
   const short = await run(page, promptOf(32), 1);
   const long = await run(page, promptOf(Number(flags.prompt)), 1);
   const decode = await run(page, promptOf(8), Number(flags.decode));
+  const answer = await run(page, kQuestion, 12);
   return {
     said: loaded.said,
     load_ms: loaded.ms,
@@ -157,6 +138,7 @@ async function measureSpeed(page, engine) {
     prefill_tokens: long.prompt_tokens,
     prefill_tokens_per_s: (long.prompt_tokens * 1000) / long.all_ms,
     decode_tokens_per_s: ((decode.tokens - 1) * 1000) / (decode.last_ms - decode.first_ms),
+    text: answer.text,
   };
 }
 
@@ -188,27 +170,32 @@ const measure = (engine) =>
   });
 
 const gzipped = (files) => files.reduce((sum, file) => sum + zlib.gzipSync(fs.readFileSync(file), { level: 9 }).length, 0);
-const engines = Object.keys(kEngines).filter((name) => folders[`/${name}/`]);
-const rounds = Object.fromEntries(engines.map((name) => [name, []]));
+const versionOf = (folder) => {
+  const { name, version } = JSON.parse(fs.readFileSync(path.join(folder, 'package.json'), 'utf8'));
+  return `${name} ${version}`;
+};
+const sizeOf = (file) => ({ file: path.basename(file), bytes: fs.statSync(file).size });
+const names = Object.keys(engines);
+const ofEach = (f) => Object.fromEntries(names.map((name) => [name, f(engines[name])]));
+const transfer = ofEach((engine) => gzipped(engine.fetched(options).map(fileAt))); // what is fetched of each engine
+const weights = ofEach((engine) => sizeOf(engine.model ? fileAt(engine.model(options)) : model));
+const versions = ofEach((engine) => engine.packages?.(options).map(versionOf) ?? []);
+const rounds = ofEach(() => []);
 for (let round = 0; round < Number(flags.rounds); ++round) {
-  for (const name of engines) {
+  for (const name of names) {
     const result = await measure(name);
     rounds[name].push(result);
     console.error(`${name}: ${JSON.stringify(result)}`);
   }
 }
-// What is fetched of each engine.
-const transfer = {
-  puna: gzipped(['index.js', 'worker.js', ...(several ? ['puna-mt.js', 'puna-mt.wasm'] : ['puna.js', 'puna.wasm'])].map((file) => path.join(folders['/puna/'], file))),
-  ...(flags.wllama && { wllama: gzipped(['index.min.js', 'wasm/wllama.wasm'].map((file) => path.join(folders['/wllama/'], file))) }),
-};
 const keys = ['first_visit_ms', 'load_ms', 'first_token_ms', 'prefill_tokens_per_s', 'decode_tokens_per_s', 'peak_mib', 'js_heap_mib', 'empty_mib'];
-const medians = Object.fromEntries(engines.map((name) => [name, Object.fromEntries(keys.map((key) => [key, median(rounds[name].map((r) => r[key]))]))]));
+const medians = Object.fromEntries(names.map((name) => [name, Object.fromEntries(keys.map((key) => [key, median(rounds[name].map((r) => r[key]))]))]));
 const line = (cells) => console.log(cells.map((cell, i) => String(cell).padStart(i ? 14 : 0).padEnd(i ? 0 : 24)).join(''));
-line(['median of ' + flags.rounds, ...engines]);
-for (const key of keys) line([key, ...engines.map((name) => medians[name][key].toFixed(1))]);
-line(['engine, gzip bytes', ...engines.map((name) => transfer[name])]);
+line(['median of ' + flags.rounds, ...names]);
+for (const key of keys) line([key, ...names.map((name) => medians[name][key].toFixed(1))]);
+line(['engine, gzip bytes', ...names.map((name) => transfer[name])]);
 const settings = { threads, prompt: Number(flags.prompt), decode: Number(flags.decode), context: Number(flags.context) };
-const report = { kind: 'puna beside wllama', model: path.basename(model), device: flags.device, settings, facts, transfer, medians, rounds };
+const kind = `puna beside ${names.slice(1).join(' and ') || 'nothing'}`;
+const report = { kind, model: path.basename(model), device: flags.device, settings, versions, weights, facts, transfer, medians, rounds };
 if (flags.json) fs.writeFileSync(flags.json, JSON.stringify(report, null, 1) + '\n');
 server.close();
