@@ -1,4 +1,3 @@
-#include <system_error>
 #include <thread>
 
 #include "base/beside.h"
@@ -9,13 +8,8 @@ struct Beside::State {
   std::thread thread;
 };
 
-Beside::Beside(const std::function<void()>& work) : state_(std::make_unique<State>()) {
-  try {
-    state_->thread = std::thread(work);
-  } catch (const std::system_error&) {  // the system gives no more threads
-    work();
-  }
-}
+Beside::Beside(const std::function<void()>& work)
+    : state_(std::make_unique<State>(State{std::thread(work)})) {}
 
 Beside::~Beside() { wait(); }
 
