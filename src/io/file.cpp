@@ -102,9 +102,9 @@ class FileSource final : public ByteSource {
   bool reads_at_once() const override { return true; }
   std::span<const std::byte> mapped() const override { return mapped_; }
   void read(uint64_t offset, std::span<std::byte> out, ReadDone done) override {
-    const size_t n = out.size();
-    done(read_now(offset, out));
-    if (ahead_) ahead_->passed(n);
+    base::Result<void> result = read_now(offset, out);
+    if (ahead_) ahead_->passed(out.size());
+    done(std::move(result));  // which may be the end of this
   }
   void read_ahead(std::span<const ByteRange> ranges) override {
     ahead_ = ReadAhead::start(opened_.fd.get(), ranges);
