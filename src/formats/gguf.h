@@ -48,8 +48,8 @@ struct GgufHeader {
   uint64_t alignment = kGgufDefaultAlignment;
   uint64_t data_offset = 0;  // where the tensor data begins
   std::vector<std::pair<std::string, Value>> metadata;
-  std::vector<io::ByteRange> stored_metadata;  // see ModelFile
-  std::vector<Tensor> tensors;  // offsets count from the start of the file; in file order
+  std::vector<Extent> stored_metadata;  // see ModelFile
+  std::vector<Tensor> tensors;          // offsets count from the start of the file; in file order
 };
 
 // The prefix is too short; with this many bytes the parser gets further (not necessarily to the

@@ -137,10 +137,10 @@ Task<Result<std::vector<GgufPair>>> gguf_pairs(const ModelFile& model) {
     encode_lists(model.vocabulary, pairs);
   }
   std::string bytes;
-  for (const io::ByteRange& range : model.stored_metadata) {
-    bytes.resize(static_cast<size_t>(range.bytes));
+  for (const Extent& extent : model.stored_metadata) {
+    bytes.resize(static_cast<size_t>(extent.bytes));
     auto reading =
-        io::read(*model.sources.front(), range.offset, std::as_writable_bytes(std::span(bytes)));
+        io::read(*model.sources.front(), extent.offset, std::as_writable_bytes(std::span(bytes)));
     PUNA_CO_TRY_CONTEXT(co_await std::move(reading), "While reading the metadata");
     PUNA_CO_TRY(GgufPair pair, take_apart(bytes));
     pairs.push_back(std::move(pair));

@@ -40,6 +40,11 @@ struct Tensor {
   base::Error unusable() const;
 };
 
+// Where bytes lie in a source.
+struct Extent {
+  uint64_t offset = 0, bytes = 0;
+};
+
 struct ModelFile {
   ModelFile() = default;
   ModelFile(ModelFile&&) = default;  // move-only: it owns its sources
@@ -55,7 +60,7 @@ struct ModelFile {
   std::optional<base::Error> vocabulary_error;
   // Each metadata pair of a GGUF file, key and value, as it stands in sources[0]: who writes the
   // model again copies them, for a Value does not keep every kind. Empty for other containers.
-  std::vector<io::ByteRange> stored_metadata;
+  std::vector<Extent> stored_metadata;
   std::vector<std::string> paths;  // every file it was read from, where that is known
 
   const Value* find(std::string_view key) const;

@@ -14,11 +14,6 @@
 
 namespace puna::io {
 
-// Where bytes lie in a source.
-struct ByteRange {
-  uint64_t offset = 0, bytes = 0;
-};
-
 using ReadDone = std::function<void(base::Result<void>)>;
 
 class ByteSource {
@@ -38,9 +33,6 @@ class ByteSource {
 
   // The whole content when it is addressable memory already (mapped file, memory), else empty.
   virtual std::span<const std::byte> mapped() const { return {}; }
-
-  // Says once what will be read, in about this order, so that it can be on its way.
-  virtual void read_ahead(std::span<const ByteRange> ranges) { (void)ranges; }
 };
 
 // co_await form of ByteSource::read.

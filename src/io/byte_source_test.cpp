@@ -71,19 +71,6 @@ TEST_CASE("an empty file can be opened and mapped") {
   CHECK(map_file(file.path).value()->size() == 0);
 }
 
-TEST_CASE("what is read ahead, also beyond the end or not at all, is read as it is") {
-  const std::string content = "The quick brown fox.";
-  TemporaryFile file(content);
-  for (const bool reads : {true, false}) {
-    const auto opened = open_file(file.path).value();
-    // More than is asked for at once: the rest is not, as nobody reads the first.
-    const ByteRange ranges[] = {
-        {0, content.size()}, {3, 1}, {uint64_t{1} << 40, uint64_t{1} << 40}};
-    opened->read_ahead(ranges);
-    if (reads) check_reads(*opened, content);
-  }
-}
-
 TEST_CASE("memory gives its bytes, owned or viewed") {
   const std::string content = "0123456789";
   const std::vector<std::byte> kept = bytes_of(content);

@@ -13,7 +13,6 @@
 
 #include "io/byte_source.h"
 #include "io/range.h"
-#include "io/read_ahead.h"
 
 namespace puna::io {
 
@@ -102,12 +101,7 @@ class FileSource final : public ByteSource {
   bool reads_at_once() const override { return true; }
   std::span<const std::byte> mapped() const override { return mapped_; }
   void read(uint64_t offset, std::span<std::byte> out, ReadDone done) override {
-    base::Result<void> result = read_now(offset, out);
-    if (ahead_) ahead_->passed(out.size());
-    done(std::move(result));  // which may be the end of this
-  }
-  void read_ahead(std::span<const ByteRange> ranges) override {
-    ahead_ = ReadAhead::start(opened_.fd.get(), ranges);
+    done(read_now(offset, out));
   }
 
  private:
@@ -137,7 +131,6 @@ class FileSource final : public ByteSource {
   std::string name_;
   Opened opened_;
   std::span<const std::byte> mapped_;
-  std::unique_ptr<ReadAhead> ahead_;  // of opened_
 };
 
 }  // namespace

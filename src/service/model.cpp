@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <optional>
 
 #include "base/beside.h"
@@ -28,22 +27,6 @@ Result<void> check_fits(const ModelFile& file, size_t n_tokens) {
                     table->rows()));
   }
   return {};
-}
-
-// The weights are on their way while the vocabulary is read. The table of tokens comes last: where
-// there is another output layer its rows stay in the mapped file.
-void read_ahead(const ModelFile& file) {
-  for (uint32_t s = 0; s < file.sources.size(); ++s) {
-    std::vector<io::ByteRange> ranges, last;
-    for (const formats::Tensor& tensor : file.tensors) {
-      if (tensor.source != s || tensor.bytes == 0) continue;
-      auto& to = tensor.name == "token_embd.weight" ? last : ranges;
-      to.push_back({tensor.offset, tensor.bytes});
-    }
-    std::ranges::sort(ranges, {}, &io::ByteRange::offset);
-    ranges.insert(ranges.end(), last.begin(), last.end());
-    if (!ranges.empty()) file.sources[s]->read_ahead(ranges);
-  }
 }
 
 // The tokenizer of a model, made beside the loading of its weights, which is given no vocabulary.
@@ -133,7 +116,6 @@ Task<Result<LoadedModel>> load(std::string name, ModelFile file, DeviceUse use,
                                engine::EngineOptions options, Defaults defaults) {
   LoadedModel model;
   model.name = std::move(name);
-  read_ahead(file);
   TokenizerBeside tokenizer(file);
   take_template(file, model);
   model.defaults = defaults_of(file, std::move(defaults));
