@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -23,6 +24,7 @@
 #include "server/openapi.h"
 #include "service/embed.h"
 #include "service/host_here.h"
+#include "service/hosts.h"
 #include "service/prepare.h"
 #include "service/request_media.h"
 #include "service/testing/seeing_model.h"
@@ -265,7 +267,7 @@ struct Served {
     out.id = "fake";
     out.aliases = {"fake"};
     out.slot_folder = "nowhere";  // jobs are not run
-    out.host = &host;
+    out.hosts = std::make_shared<service::Hosts>(host);
     return out;
   }
 
