@@ -168,9 +168,10 @@ Task<Result<std::vector<float>>> read_vector(const ModelFile& file,
                                  static_cast<uint32_t>(tensor.columns()), out.data());
     PUNA_CHECK(out.size() == vector.n);
   }
-  // Bounds that bound nothing; WGSL need not know infinities.
-  constexpr float kMost = std::numeric_limits<float>::max();
-  for (float& value : out) value = std::clamp(value, -kMost, kMost);
+  if (vector.bounds) {
+    constexpr float kMost = std::numeric_limits<float>::max();
+    for (float& value : out) value = std::clamp(value, -kMost, kMost);
+  }
   if (vector.order == plan::RowOrder::kInterleaved4) {
     std::vector<float> parts = out;
     for (size_t i = 0; i < out.size(); ++i)

@@ -2,7 +2,10 @@
 
 #include <doctest/doctest.h>
 
+#include <limits>
 #include <random>
+#include <span>
+#include <vector>
 
 #include "io/byte_source.h"
 
@@ -101,6 +104,30 @@ TEST_CASE("a weight may be the rows of a tensor from one of them on") {
   const auto spec = spec_of(quant::Type::kF16, plan::RowOrder::kRowsFrom, 20, kColumns, 10);
   const std::vector<float> got = heads.read(spec, {3, 17, 0, kColumns});
   CHECK(got == std::vector<float>(heads.values.begin() + 13 * kColumns, heads.values.end()));
+}
+
+TEST_CASE(
+    "infinities of a vector are read as they are, but for bounds, which are then the largest") {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  constexpr float kMost = std::numeric_limits<float>::max();
+  const std::vector<float> stored = {-kInfinity, 2.0f, kInfinity};
+  formats::ModelFile file;
+  formats::Tensor tensor;
+  tensor.name = "vector";
+  tensor.shape = {3};
+  tensor.bytes = stored.size() * sizeof(float);
+  file.tensors.push_back(tensor);
+  const std::span<const std::byte> bytes = std::as_bytes(std::span(stored));
+  file.sources.push_back(io::from_memory("vector", std::vector(bytes.begin(), bytes.end())));
+  file.index();
+  const auto read = [&](bool bounds) {
+    const auto out = base::run_until(
+        read_vector(file, {.label = "vector", .tensors = {0}, .n = 3, .bounds = bounds}), [] {});
+    REQUIRE_MESSAGE(out.has_value(), out.error().text());
+    return *out;
+  };
+  CHECK(read(false) == stored);
+  CHECK(read(true) == std::vector<float>{-kMost, 2.0f, kMost});
 }
 
 }  // namespace

@@ -85,7 +85,7 @@ VectorId Builder::vector(VectorSpec spec) {
   for (VectorId i = 0; i < graph_.vectors.size(); ++i) {
     const VectorSpec& other = graph_.vectors[i];
     if (other.tensors == spec.tensors && other.order == spec.order &&
-        other.buckets == spec.buckets && other.keys == spec.keys)
+        other.buckets == spec.buckets && other.keys == spec.keys && other.bounds == spec.bounds)
       return i;
   }
   graph_.vectors.push_back(std::move(spec));

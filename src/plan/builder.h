@@ -314,7 +314,7 @@ class Builder {
   // The same for a tensor of n elements in any shape.
   std::optional<VectorId> elements(std::string_view name, uint64_t n);
   // The number of each tensor [1] in turn, n times.
-  std::optional<VectorId> repeated(const std::vector<std::string>& names, uint32_t n);
+  std::optional<VectorId> bounds(const std::vector<std::string>& names, uint32_t n);
   StateId state(uint32_t layer, std::string_view what, uint64_t n);
   WeightId weight(WeightSpec spec);
   bool gates_in_epilogue(std::string_view weight, uint32_t ffn, kernels::Activation activation);

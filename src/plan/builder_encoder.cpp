@@ -73,7 +73,7 @@ Value Builder::own_conv(Value x, Value before, std::string_view weight) {
 }
 
 Value Builder::clamp(Value x, std::string_view low, std::string_view high, bool apart) {
-  const auto from = elements(low, 1), to = elements(high, 1);
+  const auto from = bounds({std::string(low)}, 1), to = bounds({std::string(high)}, 1);
   const Value y = apart ? make(low, columns(x), rows_of(x)) : x;
   if (error_) return y;
   ClampOp op{std::string(low), y.id, *from, *to};
@@ -82,8 +82,9 @@ Value Builder::clamp(Value x, std::string_view low, std::string_view high, bool 
   return y;
 }
 
-std::optional<VectorId> Builder::repeated(const std::vector<std::string>& names, uint32_t n) {
+std::optional<VectorId> Builder::bounds(const std::vector<std::string>& names, uint32_t n) {
   VectorSpec spec;
+  spec.bounds = true;
   for (const std::string& name : names) {
     const auto position = matrix(name, 1, 1);
     if (!position) return std::nullopt;
@@ -102,7 +103,7 @@ Value Builder::clamp_parts(Value x, uint32_t n, const std::vector<std::string>& 
                      low.front(), low.size(), n, columns(x)));
   }
   if (error_) return x;
-  const auto from = repeated(low, n), to = repeated(high, n);
+  const auto from = bounds(low, n), to = bounds(high, n);
   if (error_) return x;
   graph_.ops.emplace_back(ByVectorOp{low.front(), *from, x.id, kernels::Binary::kMost});
   graph_.ops.emplace_back(ByVectorOp{high.front(), *to, x.id, kernels::Binary::kLeast});

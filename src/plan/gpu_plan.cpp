@@ -188,8 +188,8 @@ class Planner {
 };
 
 std::string describe(const kernels::GridDim& dim) {
-  static constexpr const char* kNames[] = {"",          "tokens", "outputs", "splits",
-                                           "if split ", "if cut", "singles", "others"};
+  static constexpr const char* kNames[] = {"",         "tokens", "outputs", "splits", "if split",
+                                           "if whole", "if cut", "singles", "others"};
   static_assert(std::size(kNames) == static_cast<size_t>(kernels::Extent::kOthers) + 1);
   const char* name = kNames[static_cast<size_t>(dim.extent)];
   if (dim.extent == kernels::Extent::kOne)

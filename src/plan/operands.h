@@ -70,6 +70,9 @@ struct VectorSpec {
   std::optional<kernels::RelativeBuckets> buckets = {};
   // The elements are kernels::relative_keys() of one tensor, a matrix.
   std::optional<kernels::RelativeKeys> keys = {};
+  // An infinite element, which bounds nothing, is read as the largest number: WGSL need not know
+  // infinities.
+  bool bounds = false;
 };
 
 // What a layer remembers of a sequence instead of keys and values: one slot of n f32 for each

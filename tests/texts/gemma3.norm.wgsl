@@ -1,6 +1,7 @@
 // RMS norm with the additions around it (norm.h). One workgroup of WG invocations a row; each keeps its PER units of the row in
 // registers, so that the row is read once. A unit is a vec4 where N divides by 4, else one element. f32 throughout.
-// Sum over a workgroup of WG invocations (a power of two), the same value for all of them; call it from uniform control flow.
+// Sum over a workgroup of WG invocations (a power of two), the same value for all of them, and with REDUCES_MAX the largest value; call
+// them from uniform control flow.
 // With subgroups: each adds up, then every invocation reads the few subgroup sums. Without: a tree in workgroup memory.
 var<workgroup> reduce_memory: array<f32, 32>;
 
@@ -68,4 +69,5 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
       y[row + unit] = r[i] * inverse * gamma[unit];
     }
   }
+
 }

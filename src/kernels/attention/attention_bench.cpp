@@ -157,12 +157,14 @@ void decode(bench::GpuBench& gpu, const Options& options, uint32_t head_dim, uin
   const AttentionSplits chosen = attention_splits(max_splits, depth);
   const auto report = [&](const AttentionTuning& t, const AttentionSplits& s) {
     const double us = layers.us(t, s);
+    const AttentionDecodeTuning& shape = s.n_splits == 1 ? t.whole : t.decode;
+    const bool is_default =
+        shape == (s.n_splits == 1 ? tuning.whole : tuning.decode) && s.n_splits == chosen.n_splits;
     fmt::print(
         "decode  hd {:3} depth {:5}  splits {:2}  wg {:3} lanes {:2} heads {} keys {}  {:8.2f} us  "
         "{:7.1f} GB/s{}\n",
-        head_dim, depth, s.n_splits, t.decode.workgroup, t.decode.lanes, t.decode.heads,
-        t.decode.keys, us, bytes / us / 1000,
-        t.decode == tuning.decode && s.n_splits == chosen.n_splits ? "  (default)" : "");
+        head_dim, depth, s.n_splits, shape.workgroup, shape.lanes, shape.heads, shape.keys, us,
+        bytes / us / 1000, is_default ? "  (default)" : "");
   };
   report(tuning, chosen);
   if (!options.sweep) return;
@@ -178,7 +180,8 @@ void decode(bench::GpuBench& gpu, const Options& options, uint32_t head_dim, uin
         other.decode.heads = heads;
         other.decode.merged =
             std::min(other.decode.merged, heads) * 128 / std::max(128u, workgroup);
-        if (heads == 0 || other.decode.merged == 0 || other.decode == tuning.decode) continue;
+        if (heads == 0 || other.decode.merged == 0) continue;
+        other.whole = other.decode;
         report(other, chosen);
       }
     }
@@ -203,9 +206,8 @@ void prefill(bench::GpuBench& gpu, const Options& options, uint32_t head_dim, ui
   std::vector<AttentionPrefillTuning> tiles = {tuning.prefill};
   if (options.sweep) tiles = attention_prefill_tiles(gpu.info(), layers.args());
   for (const AttentionPrefillTuning& t : tiles) {
-    report({tuning.decode, t},
-           fmt::format("rows {} groups {:2} columns {:2}{}", t.rows, t.row_groups, t.columns,
-                       t == tuning.prefill ? " (default)" : ""));
+    report({{}, {}, t, {}}, fmt::format("rows {} groups {:2} columns {:2}{}", t.rows, t.row_groups,
+                                        t.columns, t == tuning.prefill ? " (default)" : ""));
   }
 }
 

@@ -39,7 +39,8 @@ struct AttentionMatrixTuning {
 };
 
 struct AttentionTuning {
-  AttentionDecodeTuning decode;
+  AttentionDecodeTuning decode;  // of steps with several splits
+  AttentionDecodeTuning whole;   // of those with one; not turned by knobs
   AttentionPrefillTuning prefill;
   std::optional<AttentionMatrixTuning> matrix = {};  // instead of prefill
 };

@@ -65,8 +65,9 @@ uint32_t workgroups(const GridDim& dim, const StepShape& shape) {
   uint64_t extent = 1;
   if (dim.extent == Extent::kTokens) extent = shape.n_tokens;
   if (dim.extent == Extent::kOutputs) extent = shape.n_outputs;
-  if (dim.extent == Extent::kSplits) extent = shape.n_splits;
+  if (dim.extent == Extent::kSplits) extent = shape.n_splits > 1 ? shape.n_splits : 0;
   if (dim.extent == Extent::kIfSplit) extent = shape.n_splits > 1 ? 1 : 0;
+  if (dim.extent == Extent::kIfWhole) extent = shape.n_splits > 1 ? 0 : 1;
   if (dim.extent == Extent::kSingles) extent = shape.n_singles;
   if (dim.extent == Extent::kOthers) extent = shape.n_tokens - shape.n_singles;
   if (dim.extent == Extent::kIfCut) extent = shape.cuts ? 1 : 0;

@@ -24,15 +24,17 @@ struct Slice {
   bool operator==(const Slice&) const = default;
 };
 
-// What a grid dimension follows at replay. kIfSplit: 1 when the step has several attention splits,
-// else 0, which leaves the dispatch out. kIfCut: the same for steps that choose with a threshold.
-// kSingles and kOthers: the rows before n_singles, and those from there on.
+// What a grid dimension follows at replay. kSplits: the attention splits of a step that has
+// several, else 0, which leaves the dispatch out. kIfSplit: 1 for such a step, else 0; kIfWhole the
+// other way round. kIfCut: 1 for steps that choose with a threshold, else 0. kSingles and kOthers:
+// the rows before n_singles, and those from there on.
 enum class Extent : uint8_t {
   kOne,
   kTokens,
   kOutputs,
   kSplits,
   kIfSplit,
+  kIfWhole,
   kIfCut,
   kSingles,
   kOthers

@@ -12,6 +12,12 @@ TEST_CASE("grid dimensions round up and follow their extent") {
   CHECK(workgroups({Extent::kTokens, 1, 4}, shape) == 2);
   CHECK(workgroups({Extent::kOutputs, 2, 1}, shape) == 6);
   CHECK(workgroups({Extent::kSplits, 1, 5}, shape) == 1);
+  CHECK(workgroups({Extent::kIfSplit}, shape) == 1);
+  CHECK(workgroups({Extent::kIfWhole}, shape) == 0);
+  const StepShape whole{.n_splits = 1};
+  CHECK(workgroups({Extent::kSplits}, whole) == 0);
+  CHECK(workgroups({Extent::kIfSplit}, whole) == 0);
+  CHECK(workgroups({Extent::kIfWhole}, whole) == 1);
   CHECK(workgroups({Extent::kTokens, 1, 1}, {.n_tokens = 0}) == 0);
   CHECK(workgroups({Extent::kTokens, 4'000'000'000u, 4'000'000'000u}, shape) == 7);
 }

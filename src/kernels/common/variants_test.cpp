@@ -131,7 +131,7 @@ TEST_CASE("every attention variant expands, and fits the device") {
             args.window = group == 8 ? 40 : 0;
             std::vector<KernelCall> calls;
             REQUIRE(attention(device, args, calls));
-            CHECK(calls.size() == (max_rows > 16 ? 1 : 2));
+            CHECK(calls.size() == (max_rows > 16 ? 1 : 3));
             AttentionArgs around = args;
             around.places = true;
             REQUIRE(attention(device, around, calls));
@@ -299,20 +299,30 @@ TEST_CASE("arguments that no kernel can serve are refused with a sentence") {
 
 TEST_CASE("short contexts are one split, long ones as many as the class allows") {
   CHECK(attention_splits(64, 1).n_splits == 1);
-  CHECK(attention_splits(64, 128).n_splits == 1);
-  CHECK(attention_splits(64, 129).n_splits == 3);
+  CHECK(attention_splits(64, kWholeTokens).n_splits == 1);
+  CHECK(attention_splits(64, kWholeTokens + 1).n_splits == kWholeTokens / kSplitTokens + 1);
   CHECK(attention_splits(64, 100'000).n_splits == 64);
   CHECK(attention_splits(1, 100'000).n_splits == 1);
-  CHECK(attention_splits(64, 129).split_tokens % kPageTokens == 0);
+  CHECK(attention_splits(64, kWholeTokens + 1).split_tokens % kPageTokens == 0);
 }
 
-TEST_CASE("a combine is left out of steps with one split") {
+TEST_CASE("a step has attention in one split, or in several that are joined") {
   AttentionArgs args{
       .label = "a", .kv = {KvType::kF16, 4, 2, 64}, .n_heads = 4, .pages_per_sequence = 2};
   std::vector<KernelCall> calls;
   REQUIRE(attention(gpu::DeviceInfo{}, args, calls));
-  CHECK(workgroups(calls[1].z, {.n_tokens = 3, .n_outputs = 1, .n_splits = 1}) == 0);
-  CHECK(workgroups(calls[1].z, {.n_tokens = 3, .n_outputs = 1, .n_splits = 2}) == 1);
+  REQUIRE(calls.size() == 3);
+  const auto workgroups_of = [&](size_t call, uint32_t n_splits) {
+    const StepShape shape{.n_tokens = 3, .n_splits = n_splits};
+    return std::vector<uint32_t>{workgroups(calls[call].y, shape),
+                                 workgroups(calls[call].z, shape)};
+  };
+  CHECK(workgroups_of(0, 1) == std::vector<uint32_t>{1, 3});
+  CHECK(workgroups_of(0, 2) == std::vector<uint32_t>{0, 3});
+  CHECK(workgroups_of(1, 1) == std::vector<uint32_t>{0, 3});
+  CHECK(workgroups_of(1, 2) == std::vector<uint32_t>{2, 3});
+  CHECK(workgroups_of(2, 1) == std::vector<uint32_t>{3, 0});
+  CHECK(workgroups_of(2, 2) == std::vector<uint32_t>{3, 1});
 }
 
 }  // namespace

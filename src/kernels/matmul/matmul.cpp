@@ -135,14 +135,14 @@ void bind_x(const MatmulArgs& args, bool from_scratch, Describe& call) {
   }
 }
 
-// x as f16, with the powers of two behind it.
+// x as f16 (common/x16.h).
 uint32_t x16_rows(const MatmulArgs& args) { return args.max_rows * x_slots(args); }
 uint64_t x16_bytes(const MatmulArgs& args) {
   return (x16_rows(args) * (uint64_t{units(args)} * 64 + 16) + 255) / 256 * 256;
 }
 void bind_x16(const MatmulArgs& args, Describe& call) {
-  const Slice place{args.scratch.buffer, args.scratch.offset, x16_bytes(args)};
-  call.arena("B_X16", place).text("X16_ROWS", fmt::format("{}u", x16_rows(args)));
+  const X16 x16 = matmul_x16(args);
+  call.arena("B_X16", x16.place).text("X16_ROWS", fmt::format("{}u", x16.rows));
 }
 
 void halve(const MatmulArgs& args, std::vector<KernelCall>& out) {
@@ -309,6 +309,10 @@ XForm matmul_x_form(const gpu::DeviceInfo& device, const MatmulArgs& args) {
   const MatmulTuning tuning = chosen_tuning(device, args);
   if (!needs_scratch(args, tuning)) return XForm::kPlain;
   return uses_matrix(tuning) ? XForm::kF16 : XForm::kInt8;
+}
+
+X16 matmul_x16(const MatmulArgs& args) {
+  return {{args.scratch.buffer, args.scratch.offset, x16_bytes(args)}, x16_rows(args)};
 }
 
 bool matmul_makes_norm(const gpu::DeviceInfo& device, const MatmulArgs& args) {

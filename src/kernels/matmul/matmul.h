@@ -18,6 +18,7 @@
 #include "kernels/common/activation.h"
 #include "kernels/common/call.h"
 #include "kernels/common/weight.h"
+#include "kernels/common/x16.h"
 #include "kernels/matmul/cpu_matrix.h"
 
 namespace puna::kernels {
@@ -117,6 +118,8 @@ struct MatmulArgs {
 // The form that a call before leaves in scratch; products with one x share it when they read the
 // same.
 XForm matmul_x_form(const gpu::DeviceInfo& device, const MatmulArgs& args);
+// Where that lies when it is kF16.
+X16 matmul_x16(const MatmulArgs& args);
 // Bytes of scratch the call needs (int8 activations, split-K partials); 0 when none.
 uint64_t matmul_scratch_bytes(const gpu::DeviceInfo& device, const MatmulArgs& args);
 // Rows of a tile of products by routed parts, which MatmulParts::groups is made for.

@@ -1,17 +1,21 @@
   // Block types, int8 activations: eight dp4a a unit, row and column. With PREFETCH the weights of the next turn, and x where it
   // lies in scratch, are on their way before those of this one are used, the first weights since before x was made bytes; the last turn
   // reads the last unit once more, which costs nothing.
-#if PREFETCH && defined(B_X8) && COLUMNS == 1 && X_PLANES == 1
+#if PREFETCH && defined(B_X8) && X_PLANES == 1
 #define X_PREFETCH 1
-  var next_x = load_bytes(m_0, min(team_lane, X_UNITS - 1u));
+#for c in 0..COLUMNS
+  var next_x_##c = load_bytes(m_##c, min(team_lane, X_UNITS - 1u));
+#endfor
 #endif
   for (var u = team_lane; u < X_UNITS; u += LANES) {
 #if defined(SUM_SLOTS) && CHUNKED
     if (slot_groups[u / UNITS] == OUTSIDE) { continue; }
 #endif
 #ifdef X_PREFETCH
-    let x_0_0 = next_x;
-    next_x = load_bytes(m_0, min(u + LANES, X_UNITS - 1u));
+#for c in 0..COLUMNS
+    let x_##c##_0 = next_x_##c;
+    next_x_##c = load_bytes(m_##c, min(u + LANES, X_UNITS - 1u));
+#endfor
 #elif COLUMNS == 1
 #for p in 0..X_PLANES
     let x_0_##p = load_bytes(X8_ROW(m_0, u, p), X_UNIT_AT(u));
@@ -37,7 +41,7 @@
 #for c in 0..COLUMNS
 #for p in 0..X_PLANES
       {
-#if COLUMNS > 1
+#if COLUMNS > 1 && !defined(X_PREFETCH)
         let x_##c##_##p = load_bytes(X8_ROW(m_##c, u, p), X_UNIT_AT(u));
 #endif
 #if WEIGHT_SCALES == 1

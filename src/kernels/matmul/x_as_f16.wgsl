@@ -1,11 +1,10 @@
-// x as f16 in the scratch slice, for gemm_matrix.wgsl; a workgroup takes a row. A row whose largest magnitude f16 cannot hold is
-// divided by a power of two first, which the product gives back.
-//   [row][UNITS * 4] vec4, eight halves each, zeros from COLS on, then [row] vec4 whose x is the exponent of that power
+// x as f16 in the scratch slice (common/x16.h), for gemm_matrix.wgsl; a workgroup takes a row.
 #include "common/step.wgsl"
 
 @group(0) @binding(B_STEP) var<storage, read> step: array<u32>;
 @group(0) @binding(B_X16) var<storage, read_write> x16: array<vec4<u32>>;
 #include "matmul/activations.wgsl"
+#include "common/x16.wgsl"
 
 var<workgroup> peaks: array<f32, WG>;
 
@@ -23,9 +22,8 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
     if (local < half) { peaks[local] = max(peaks[local], peaks[local + half]); }
   }
   workgroupBarrier();
-  // The largest magnitude comes below 2^15.
-  let exponent = max(bitcast<u32>(peaks[0]) >> 23u, 141u) - 141u;
-  let scale = bitcast<f32>((127u - exponent) << 23u);
+  let exponent = x16_exponent(peaks[0]);
+  let scale = x16_scale(exponent);
   for (var i = local; i < UNITS * 4u; i += WG) {
     let a = load_x(m, i * 8u) * scale;
     let b = load_x(m, i * 8u + 4u) * scale;

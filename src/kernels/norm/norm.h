@@ -6,8 +6,8 @@
 // where rms_norm(v) = v / sqrt(mean(v^2) + eps), per row.  Source: Zhang and Sennrich 2019,
 // equation 4.
 //   x, residual, y  [n_rows, n]  f32      gamma, post_gamma  [n]  f32
-// y may be absent (post-norm and add only); x may be the same slice as residual only if residual is
-// not given separately.
+// y may be absent (post-norm and add only), or left as x16 (common/x16.h) instead of f32; x may be
+// the same slice as residual only if residual is not given separately.
 #pragma once
 
 #include <optional>
@@ -15,6 +15,7 @@
 
 #include "base/thread_pool.h"
 #include "kernels/common/call.h"
+#include "kernels/common/x16.h"
 
 namespace puna::kernels {
 
@@ -25,8 +26,9 @@ struct NormArgs {
   std::optional<Slice> post_gamma = {};
   std::optional<Slice> residual = {};
   std::optional<Slice> scale = {};  // [1] f32, only with residual
-  std::optional<Slice> gamma = {};  // given together with y
+  std::optional<Slice> gamma = {};  // given together with y or y16
   std::optional<Slice> y = {};
+  std::optional<X16> y16 = {};  // instead of y; n is a multiple of 32
   uint32_t n = 0;
   float eps = 1e-6f;
   Rows rows = Rows::kTokens;

@@ -23,9 +23,16 @@
 #ifdef B_SCALE
 @group(0) @binding(B_SCALE) var<storage, read> scale: array<f32>;
 #endif
-#ifdef B_Y
+#ifdef B_GAMMA
 @group(0) @binding(B_GAMMA) var<storage, read> gamma: array<UNIT>;
+#endif
+#ifdef B_Y
 @group(0) @binding(B_Y) var<storage, read_write> y: array<UNIT>;
+#endif
+#ifdef B_X16
+// y for products in tiles of matrix units: four halves each, of a row behind the other, then the exponents.
+@group(0) @binding(B_X16) var<storage, read_write> x16: array<vec2<u32>>;
+#include "common/x16.wgsl"
 #endif
 
 fn inverse_rms(squares: f32) -> f32 {
@@ -80,6 +87,31 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, LANE_BUILTINS) {
     if (unit < UNITS) {
       y[row + unit] = r[i] * inverse * gamma[unit];
     }
+  }
+#endif
+
+#ifdef B_X16
+  let inverse = inverse_rms(workgroup_sum(squares, LANES));
+  var peak = 0.0;
+  for (var i = 0u; i < PER; i++) {
+    let unit = local + i * WG;
+    if (unit < UNITS) {
+      r[i] = r[i] * inverse * gamma[unit];
+      let a = abs(r[i]);
+      peak = max(peak, max(max(a.x, a.y), max(a.z, a.w)));
+    }
+  }
+  let exponent = x16_exponent(workgroup_max(peak, LANES));
+  let scale = x16_scale(exponent);
+  for (var i = 0u; i < PER; i++) {
+    let unit = local + i * WG;
+    if (unit < UNITS) {
+      x16[row + unit] = vec2<u32>(pack2x16float(r[i].xy * scale), pack2x16float(r[i].zw * scale));
+    }
+  }
+  if (local == 0u) {
+    x16[X16_ROWS * UNITS + workgroup.x * 2u] = vec2<u32>(exponent);
+    x16[X16_ROWS * UNITS + workgroup.x * 2u + 1u] = vec2<u32>(exponent);
   }
 #endif
 }

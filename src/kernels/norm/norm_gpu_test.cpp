@@ -1,9 +1,11 @@
 // norm.wgsl against norm_ref.h on an adapter.
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <optional>
 #include <vector>
 
+#include "base/half.h"
 #include "kernels/common/test_util.h"
 #include "kernels/norm/norm.h"
 #include "kernels/norm/norm_ref.h"
@@ -70,6 +72,60 @@ TEST_CASE("rms_norm on the GPU is right for every operand it may leave out and a
     check_norm(features, 512, 64, 6, 1.0f);
     check_norm(features, 3, 576, 15, 1.0f);
     check_norm(features, 3, 31, 11, 1.0f);
+  }
+}
+
+TEST_CASE("rms_norm leaves f16 for tiles: rows beyond its range by a power of two, which it says") {
+  constexpr uint32_t kRows = 3, kRoom = 5, kN = 576;
+  for (const test::Features features : {test::Features::kAll, test::Features::kBaseline}) {
+    const auto gpu = test::GpuHarness::open(features);
+    if (!gpu) return;
+    const std::vector<float> x = test::normal(size_t{kRows} * kN, 1);
+    std::vector<float> gamma = test::normal(kN, 2);
+    for (const float largest : {1.0f, 1e6f}) {
+      CAPTURE(largest);
+      gamma[7] = largest;
+      NormArgs args;
+      args.label = "norm";
+      args.x = gpu->upload(x);
+      args.gamma = gpu->upload(gamma);
+      args.y16 = {gpu->output(kRoom * (kN * 2 + 16)), kRoom};
+      args.n = kN;
+      std::vector<KernelCall> calls;
+      REQUIRE(rms_norm(gpu->info(), args, calls));
+      gpu->run(calls, {.n_tokens = kRows});
+      const auto halves = gpu->read<uint16_t>(args.y16->place);
+      const auto exponents = gpu->read<uint32_t>(args.y16->place);
+      std::vector<float> want(x.size()), got(x.size());
+      NormCpuArgs ref;
+      ref.x = x.data();
+      ref.gamma = gamma.data();
+      ref.y = want.data();
+      ref.n_rows = kRows;
+      ref.n = kN;
+      ref.eps = args.eps;
+      rms_norm_ref(ref);
+      for (uint32_t row = 0; row < kRows; ++row) {
+        const uint32_t exponent = exponents[kRoom * kN / 2 + row * 4];
+        if (largest == 1) CHECK(exponent == 0);
+        for (uint32_t i = 0; i < kN; ++i) {
+          const float half = base::f16_to_f32(halves[row * kN + i]);
+          CHECK(std::isfinite(half));
+          got[row * kN + i] = std::ldexp(half, static_cast<int>(exponent));
+        }
+      }
+      CHECK(test::nmse(got, want) < 1e-7);
+    }
+    NormArgs args;
+    args.gamma = args.y = gpu->output(4 * 40);
+    args.x = gpu->output(4 * 40);
+    args.y16 = {gpu->output(96), 1};
+    args.n = 32;
+    std::vector<KernelCall> calls;
+    CHECK_FALSE(rms_norm(gpu->info(), args, calls));  // beside f32
+    args.y.reset();
+    args.n = 40;
+    CHECK_FALSE(rms_norm(gpu->info(), args, calls));  // no whole units
   }
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "plan/gpu_lowering.h"
+#include "quant/planes.h"
 
 namespace puna::plan {
 
@@ -47,6 +48,22 @@ void hand_bytes(const GpuLowering& at, const auto& op, Handovers& out) {
     out.given[at.op] = out.taken[next.op] = taken;
 }
 
+// As f16 to all the products after the norm, in the scratch that they share.
+void hand_halves(const GpuLowering& at, const NormOp& norm, Handovers& out) {
+  const std::vector<Op>& ops = at.graph.ops;
+  const size_t first = at.op + 1;
+  size_t end = first;
+  for (; end < ops.size(); ++end) {
+    const auto* reader = std::get_if<MatmulOp>(&ops[end]);
+    if (!reader || !reader->x_norm || reader->x_norm->y != norm.y) break;
+    if (kernels::matmul_x_form(at.device, matmul_args(at.of(end), *reader)) != XForm::kF16) return;
+  }
+  // The head may run several times behind one body.
+  const bool parts = at.op < at.graph.head_begin && end > at.graph.head_begin;
+  if (end == first || parts || at.columns(*norm.y) % quant::kUnit != 0) return;
+  out.given[at.op] = out.taken[first] = XForm::kF16;
+}
+
 }  // namespace
 
 Handovers handovers(const GpuLowering& at) {
@@ -55,6 +72,8 @@ Handovers handovers(const GpuLowering& at) {
   out.taken.resize(ops.size());
   out.given.resize(ops.size());
   for (size_t i = 0; i + 1 < ops.size(); ++i) {
+    const auto* norm = std::get_if<NormOp>(&ops[i]);
+    if (norm && !(i > 0 && out.given[i - 1])) hand_halves(at.of(i), *norm, out);
     const auto* product = std::get_if<MatmulOp>(&ops[i]);
     if (product && product->y_norm) hand_through_norm(at.of(i), *product, out);
     if (product && product->feeds_next) hand_bytes(at.of(i), *product, out);

@@ -1,4 +1,4 @@
-// What products and attention of a batch class hand over to the products after them
+// What products, norms and attention of a batch class hand over to the products after them
 // (kernels/matmul/matmul.h): results in the form that the reader wants, through a norm or straight.
 #pragma once
 

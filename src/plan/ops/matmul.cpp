@@ -94,7 +94,9 @@ Result<void> MatmulOp::lower(const GpuLowering& at, std::vector<KernelCall>& cal
   kernels::MatmulArgs args = matmul_args(at, *this);
   const auto& taken = at.handovers.taken[at.op];
   const auto& given = at.handovers.given[at.op];
-  if (taken) {
+  if (taken == kernels::XForm::kF16) {
+    args.x_in_scratch = true;
+  } else if (taken) {
     args.handed = kernels::HandedX{*taken, {}};
     if (x_norm) {
       args.handed->norm_eps = x_norm->eps;

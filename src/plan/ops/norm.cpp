@@ -55,6 +55,11 @@ Result<void> NormOp::lower(const GpuLowering& at, std::vector<KernelCall>& calls
   args.label = label;
   args.step = at.plan.step;
   args.rows = at.rows(x);
+  if (at.handovers.given[at.op]) {
+    const auto& reader = std::get<MatmulOp>(at.graph.ops[at.op + 1]);
+    args.y16 = kernels::matmul_x16(matmul_args(at.of(at.op + 1), reader));
+    args.y.reset();
+  }
   return kernels::rms_norm(at.device, args, calls);
 }
 
