@@ -2,6 +2,7 @@
 #include <string>
 
 #include "doctest/doctest.h"
+#include "kernels/testing/devices.h"
 #include "models/models.h"
 #include "models/testing/tiny_model.h"
 #include "plan/fuse.h"
@@ -10,15 +11,7 @@
 namespace puna::engine {
 namespace {
 
-gpu::DeviceInfo with_matrix_units() {
-  gpu::DeviceInfo device;
-  device.subgroups = device.f16 = true;
-  device.subgroup_min = device.subgroup_max = 32;
-  device.matrix = {.m = 16, .n = 16, .k = 16};
-  device.limits.max_workgroup_bytes = 49152;
-  device.limits.max_workgroup_invocations = 1024;
-  return device;
-}
+using kernels::test::with_matrix_units;
 
 plan::GpuPlan plan_of(const gpu::DeviceInfo& device, kernels::Numerics numerics) {
   fixtures::TinyShape shape;

@@ -4,10 +4,12 @@
 
 #include "kernels/embed/embed.h"
 #include "kernels/matmul/matmul_gpu.h"
+#include "kernels/testing/devices.h"
 #include "quant/planes.h"
 
 using namespace puna;
 using namespace puna::kernels;
+using test::with_matrix_units;
 
 namespace {
 
@@ -25,16 +27,6 @@ MatmulArgs args_for(quant::Type type, uint32_t rows, uint32_t cols, uint32_t max
   args.numerics = numerics;
   args.max_rows = max_rows;
   return args;
-}
-
-gpu::DeviceInfo with_matrix_units() {
-  gpu::DeviceInfo device;
-  device.subgroups = device.f16 = true;
-  device.subgroup_min = device.subgroup_max = 32;
-  device.matrix = {.m = 16, .n = 16, .k = 16};
-  device.limits.max_workgroup_bytes = 49152;
-  device.limits.max_workgroup_invocations = 1024;
-  return device;
 }
 
 std::vector<gpu::DeviceInfo> devices() {
