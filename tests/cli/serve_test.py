@@ -371,6 +371,31 @@ class Serve(unittest.TestCase):
             status, reply = server.ask("/slots/0?action=restore", {"filename": "talk.bin"})
             self.assertEqual(status, 400, reply)
 
+    def test_a_slot_whose_text_was_shifted_is_saved_as_what_is_left_of_it(self):
+        folder = self.path / "shifted"
+        folder.mkdir()
+        context = 64
+        flags = ["--model", MODEL, "--ctx", context, "--context-shift", "--keep", "4", "--slot-save-path", folder]
+        body = {"prompt": "To be or not to be", "n_predict": 100, "temperature": 0, "ignore_eos": True, "id_slot": 1, "return_tokens": True}
+        with self.server(*flags) as server:
+            shifted = server.ask("/completion", body)[1]
+            self.assertEqual((shifted["truncated"], shifted["tokens_predicted"]), (True, 100))
+            prompt = server.ask("/tokenize", {"content": body["prompt"], "add_special": True})[1]["tokens"]
+            status, saved = server.ask("/slots/1?action=save", {"filename": "shifted.bin"})
+            self.assertEqual(status, 200, saved)
+            self.assertLess(saved["n_saved"], context)
+        # What is saved: the tokens kept, and the newest behind them but for the last, which was not evaluated.
+        whole = prompt + shifted["tokens"][:-1]
+        left = whole[:4] + whole[4 - saved["n_saved"]:]
+        fresh = {"prompt": left + shifted["tokens"][-1:], "n_predict": 1, "temperature": 0, "ignore_eos": True, "return_tokens": True}
+        with self.server(*flags) as server:
+            alone = server.ask("/completion", fresh)[1]
+            self.assertEqual(alone["timings"]["cache_n"], 0)
+            status, restored = server.ask("/slots/0?action=restore", {"filename": "shifted.bin"})
+            self.assertEqual((status, restored.get("n_restored")), (200, saved["n_saved"]), restored)
+            again = server.ask("/completion", {**fresh, "id_slot": 0})[1]
+            self.assertEqual((again["tokens"], again["timings"]["cache_n"]), (alone["tokens"], saved["n_saved"]))
+
     def test_errors_tell_no_path(self):
         with self.server("--model", MODEL) as server:
             status, reply = server.ask("/v1/embeddings", {"input": "Hi"})
