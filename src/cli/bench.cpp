@@ -90,9 +90,6 @@ uint64_t host_peak_bytes() {
 Result<Row> measure(service::LoadedModel& model, const service::Phase& phase, uint32_t repeats) {
   const bool decode = phase.kind == service::Phase::Kind::kDecode;
   Row row{decode ? "decode" : "prefill", phase.n_tokens, phase.depth, {}};
-  // Runs before the first that counts warm caches and clocks: an H200 took 150 ms to reach its
-  // speed.
-  constexpr double kWarmMs = 300;
   const base::Timer since_start;
   for (bool warm = false; row.tokens_per_s.size() < repeats;
        warm = warm || since_start.ms() > kWarmMs) {

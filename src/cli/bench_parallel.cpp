@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/clock.h"
 #include "cli/output.h"
 #include "cli/terminal.h"
 
@@ -31,16 +32,18 @@ Json rate_json(std::vector<double> tokens_per_s) {
 Result<Json> bench_parallel(service::LoadedModel& model, const std::vector<uint32_t>& texts,
                             service::Together what, uint32_t repeats) {
   Json results = Json::array();
+  const base::Timer since_start;
   for (const uint32_t n : texts) {
     what.n_texts = n;
     std::vector<double> prompt, answer;
     service::TogetherTimes times;
-    for (uint32_t i = 0; i <= repeats; ++i) {
+    for (bool counts = false; prompt.size() < repeats;
+         counts = counts || since_start.ms() > kWarmMs) {
       if (interrupted())
         return base::fail(base::ErrorCode::kCancelled, "The benchmark was interrupted.");
       what.salt += n + 1;  // prompts that no earlier text began with
       PUNA_TRY(times, base::run_until(service::time_together(model, what), [&] { model.poll(); }));
-      if (i == 0) continue;
+      if (!counts) continue;
       prompt.push_back(n * what.n_prompt * 1000.0 / times.prompt_ms);
       if (times.answer_ms > 0) answer.push_back(times.n_answer_tokens * 1000.0 / times.answer_ms);
     }

@@ -10,13 +10,15 @@
 
 namespace puna::cli {
 
-// Each number of texts in turn, `repeats` times after one that does not count. `what` says what
-// each text is. An item of the result:
+// Runs before the first that counts warm caches and clocks: an H200 took 150 ms to reach its speed.
+constexpr double kWarmMs = 300;
+
+// Each number of texts in turn, `repeats` times after one that does not count, and before the first
+// of them as many as take kWarmMs. `what` says what each text is. An item of the result:
 //   texts, prompt, answer, shared_prefix   as asked for
 //   prompt_tokens                          evaluated, of all texts; fewer where prefixes are shared
 //   prompt_tokens_per_s, answer_tokens_per_s   {min, median, max}: prompt tokens as asked for,
-//   until
-//                                          every text has its first token; then answer tokens
+//                                          until every text has its first token; then answer tokens
 // Errors: kCancelled after an interrupt; those of the engine.
 base::Result<base::Json> bench_parallel(service::LoadedModel& model,
                                         const std::vector<uint32_t>& texts, service::Together what,
