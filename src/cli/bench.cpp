@@ -118,7 +118,8 @@ Result<Measured> measure_all(const Flags& flags, service::LoadedModel& model) {
     PUNA_TRY(Row row, measure(model, phase, flags.repeats));
     out.rows.push_back(std::move(row));
     if (!flags.kernels) return {};
-    phase.n_tokens = kind == Kind::kDecode ? 1 : std::min(n_tokens, kernels::kMaxStepTokens);
+    phase.n_tokens =
+        kind == Kind::kDecode ? 1 : std::min(n_tokens, model.engine->step_tokens(n_tokens));
     PUNA_TRY(engine::StepTimes times,
              base::run_until(service::time_step(model, phase), [&] { model.poll(); }));
     out.steps.push_back({out.rows.back().phase, phase.n_tokens, depth, std::move(times)});
@@ -268,11 +269,13 @@ Json to_json(const engine::Engine& engine, const std::vector<Row>& rows) {
         .set("tokens", row.tokens)
         .set("depth", row.depth)
         .set("tokens_per_s", std::move(rate));
-    const double passes =
-        std::string_view(row.phase) == "decode"
-            ? row.tokens
-            : (row.tokens + kernels::kMaxStepTokens - 1) / kernels::kMaxStepTokens;
-    r.set("weight_gb_per_s", weight_bytes * passes / row.tokens * median / 1e9);
+    uint32_t passes = row.tokens;
+    if (std::string_view(row.phase) != "decode") {
+      passes = 0;
+      for (uint32_t left = row.tokens; left > 0; ++passes)
+        left -= std::min(left, engine.step_tokens(left));
+    }
+    r.set("weight_gb_per_s", weight_bytes * static_cast<double>(passes) / row.tokens * median / 1e9);
     results.push(std::move(r));
   }
   return results;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/check.h"
 #include "engine/window_slots.h"
 #include "kernels/sample/sample.h"
 #include "plan/media.h"
@@ -109,6 +110,8 @@ Result<Blueprint> make_blueprint(const formats::ModelFile& file, const EngineOpt
   PUNA_TRY_CONTEXT(out.config, models::read_config(file), loading);
   PUNA_TRY(out.context, choose_context(out.config, options));
   out.config.planned_context = out.context;
+  out.step_tokens = options.step_tokens.value_or(kernels::kMaxStepTokens);
+  PUNA_CHECK(out.step_tokens >= kernels::kMaxStepTokens && out.step_tokens <= kLargeStepTokens);
   out.config.media = options.media;
   out.pooling = models::pooling_of(out.config, options.pooling);
   PUNA_TRY_CONTEXT(out.graph,
@@ -125,8 +128,10 @@ Result<Blueprint> make_blueprint(const formats::ModelFile& file, const EngineOpt
     PUNA_TRY_CONTEXT(out.graph, plan::take_media(std::move(out.graph)), loading);
     out.media = kinds_of(out.graph);
   }
+  out.cache.step_rows = out.step_tokens;
   if (out.media.both_ways) {
-    PUNA_TRY(out.cache.step_rows, choose_step_rows(options));
+    PUNA_TRY(const uint32_t rows, choose_step_rows(options));
+    out.cache.step_rows = std::max(out.cache.step_rows, rows);
   }
   out.recurrent = !out.graph.states.empty();
   out.cache.type = options.kv_type;
@@ -144,6 +149,29 @@ Result<Blueprint> make_blueprint(const formats::ModelFile& file, const EngineOpt
 
 uint32_t n_beside_media(const EngineOptions& options) {
   return std::min(options.n_sequences, kernels::kMaxBatch) - 1;
+}
+
+Result<std::optional<Blueprint>> with_large_steps(const formats::ModelFile& file,
+                                                  EngineOptions options,
+                                                  const gpu::DeviceInfo* device) {
+  const bool whole = !options.gpu_layers && options.cpu_experts.value_or(0) == 0 &&
+                     options.more_gpus.shares.empty();
+  const bool writes = !options.embeddings && !options.all_logits && options.turn_ms == 0;
+  if (!device || device->matrix.m == 0 || options.step_tokens || !whole || !writes)
+    return std::nullopt;
+  options.step_tokens = kLargeStepTokens;
+  PUNA_TRY(Blueprint out, make_blueprint(file, options));
+  // Each text would have a large step's pages of layers with windows.
+  if (out.cache.n_window_pages > 0) return std::nullopt;
+  if (uint64_t{out.cache.n_pages} * kernels::kPageTokens < kLargeStepTokens) return std::nullopt;
+  return out;
+}
+
+PlaceOptions place_whole(const EngineOptions& options) {
+  PlaceOptions out = place_options(options);
+  out.fit.layers = false;
+  out.more_gpus = {};
+  return out;
 }
 
 PlaceOptions place_options(const EngineOptions& options) {

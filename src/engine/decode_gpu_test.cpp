@@ -70,7 +70,8 @@ std::unique_ptr<CountingDevice> open_gpu(bool baseline = false) {
 // Null device: the CPU.
 std::unique_ptr<Engine> load(std::unique_ptr<gpu::Device> device, uint32_t n_sequences = 1,
                              double chain_ms = kLongestChains, uint32_t context = 256,
-                             uint32_t n_drafts = 0) {
+                             uint32_t n_drafts = 0,
+                             uint32_t step_tokens = kernels::kMaxStepTokens) {
   fixtures::TinyShape shape;
   shape.n_layers = 1;
   shape.vocab = kVocab;
@@ -82,6 +83,7 @@ std::unique_ptr<Engine> load(std::unique_ptr<gpu::Device> device, uint32_t n_seq
   options.n_sequences = n_sequences;
   options.chain_ms = chain_ms;
   options.n_drafts = n_drafts;
+  options.step_tokens = step_tokens;
   auto engine = base::run_until(
       Engine::load(fixtures::tiny_model(shape), std::move(device), std::move(options)), [] {});
   REQUIRE_MESSAGE(engine.has_value(), engine.error().text());
@@ -227,6 +229,22 @@ TEST_CASE("the text is the same with one step in flight, with eight, and on the 
       CHECK(generate_by_steps(*cpu, prompt(40), sampling, kTokens) == text);
     }
   }
+}
+
+TEST_CASE("what follows a prompt is the same whether it is read in large steps or in small ones") {
+  constexpr uint32_t kContext = 2048, kPrompt = 1500, kTokens = 6;
+  auto device = open_gpu();
+  if (!device) return;
+  const auto large = load(std::move(device), 1, kLongestChains, kContext, 0, kContext);
+  for (int i = 0; i < 2000; ++i) large->budget().read(1000, 1);
+  REQUIRE(large->step_tokens(kPrompt) == kPrompt);
+  const auto small = load(open_gpu(), 1, kLongestChains, kContext);
+  REQUIRE(small->step_tokens(kPrompt) == kernels::kMaxStepTokens);
+  const auto cpu = load(nullptr, 1, kLongestChains, kContext);
+  const kernels::SamplingParams greedy = kinds()[0];
+  const auto text = generate(*large, prompt(kPrompt), greedy, kTokens);
+  CHECK(generate(*small, prompt(kPrompt), greedy, kTokens) == text);
+  CHECK(generate(*cpu, prompt(kPrompt), greedy, kTokens) == text);
 }
 
 TEST_CASE("what a filter allows for long is chosen from in chains, which end where it changes") {

@@ -34,10 +34,19 @@ double guess_ms_per_token(const formats::ModelFile& file, const EngineOptions& o
   return n / (kMultiplicationsPerMs * std::max(n_threads, 1));
 }
 
-// Places what `blueprint` says. Where that may have a shorter context, it becomes the first of
-// half, a quarter, ... of it with which the device has room for all layers, if any has.
+// Places what `blueprint` says, with large steps if these pay and fit. Where it may have a shorter
+// context, that becomes the first of half, a quarter, ... of it with which the device has room for
+// all layers, if any has.
 Task<Result<Placed>> place_fitting(const formats::ModelFile& file, Blueprint& blueprint,
                                    EngineOptions options, gpu::Device* device) {
+  PUNA_CO_TRY(std::optional<Blueprint> large,
+              with_large_steps(file, options, device ? &device->info() : nullptr));
+  if (large) {
+    auto placed = co_await place(file, large->graph, large->cache, place_whole(options), device,
+                                 options.hooks);
+    if (placed) blueprint = *std::move(large);
+    if (placed || placed.error().code != ErrorCode::kOutOfMemory) co_return placed;
+  }
   const std::optional<uint32_t> least = options.fit.least_context;
   const bool shortens = least && device && !options.context && !options.gpu_layers;
   while (shortens && blueprint.context > *least) {
@@ -76,6 +85,7 @@ Task<Result<std::unique_ptr<Engine>>> Engine::load(formats::ModelFile file,
   engine->recurrent_ = blueprint.recurrent;
   engine->window_ = blueprint.window;
   engine->media_ = blueprint.media;
+  engine->step_tokens_ = blueprint.step_tokens;
   engine->pool_ = std::move(placed.pool);
   engine->executor_ = std::move(placed.executor);
   engine->placement_ = std::move(placed.placement);
@@ -86,6 +96,12 @@ Task<Result<std::unique_ptr<Engine>>> Engine::load(formats::ModelFile file,
 Result<Placement> Engine::forecast(const formats::ModelFile& file, const EngineOptions& options,
                                    const gpu::DeviceInfo* device,
                                    std::optional<uint64_t> gpu_bytes) {
+  PUNA_TRY(const auto large, with_large_steps(file, options, device));
+  if (large) {
+    auto out =
+        engine::forecast(large->graph, large->cache, place_whole(options), device, gpu_bytes);
+    if (out || out.error().code != ErrorCode::kOutOfMemory) return out;
+  }
   PUNA_TRY(const Blueprint blueprint, make_blueprint(file, options));
   return engine::forecast(blueprint.graph, blueprint.cache, place_options(options), device,
                           gpu_bytes);
@@ -102,6 +118,7 @@ std::unique_ptr<Engine> Engine::around(std::unique_ptr<Executor> executor, model
   engine->options_.n_sequences = cache.n_sequences;
   engine->recurrent_ = recurrent;
   engine->window_ = window;
+  engine->step_tokens_ = engine->options_.step_tokens.value_or(kernels::kMaxStepTokens);
   engine->executor_ = std::move(executor);
   engine->begin(cache);
   return engine;
@@ -111,6 +128,14 @@ void Engine::begin(const plan::CacheConfig& cache) {
   step_rows_ = cache.step_rows;
   cache_.emplace(cache, recurrent_, window_, options_.host_cache_bytes, *executor_);
   budget_.emplace(guess_ms_per_token(file_, options_, device_ != nullptr, n_threads()));
+}
+
+uint32_t Engine::step_tokens(size_t n_left) const {
+  constexpr double kMostMs = 300;
+  if (!budget_->is_known()) return kernels::kMaxStepTokens;
+  const auto most =
+      static_cast<uint32_t>(std::min<size_t>(n_left, budget_->tokens(kMostMs, step_tokens_)));
+  return most < kLargeStepTokens / 2 ? kernels::kMaxStepTokens : most;
 }
 
 Result<void> Engine::check_tokens(std::span<const int32_t> tokens) const {
@@ -224,7 +249,9 @@ Task<base::Error> Engine::no_choice_at(size_t position) const {
 Task<Result<void>> Engine::prefill(uint32_t sequence, std::vector<int32_t> tokens) {
   PUNA_CO_TRY(check_tokens(tokens));
   for (std::span<const int32_t> left = tokens; !left.empty();) {
-    const auto part = left.first(std::min<size_t>(kernels::kMaxStepTokens, left.size()));
+    const bool large = left.size() >= kLargeStepTokens / 2;
+    const uint32_t most = large ? step_tokens_ : kernels::kMaxStepTokens;
+    const auto part = left.first(std::min<size_t>(most, left.size()));
     const uint32_t from = cache_->n_tokens(sequence);
     PUNA_CO_TRY(co_await cache_->make_room(sequence, from + static_cast<uint32_t>(part.size())));
     plan::Step step;

@@ -68,7 +68,11 @@ struct EngineOptions {
   uint32_t media_rows = 0;
   bool embeddings = false;                 // load for embed(): without the output layer
   std::optional<models::Pooling> pooling;  // of embed(); none = as the file says
-  double chain_ms = kChainMs;              // 0: the ids of each step are read back by themselves
+  // Tokens of prompts that a step may have, kernels::kMaxStepTokens to kLargeStepTokens
+  // (blueprint.h); none = the most where matrix units multiply them faster, the whole model is on
+  // one GPU, and that has room (docs/decisions/large-steps.md); else the least.
+  std::optional<uint32_t> step_tokens;
+  double chain_ms = kChainMs;  // 0: the ids of each step are read back by themselves
   std::shared_ptr<const kernels::Profile> profile;  // of the GPU; null: portable defaults
   LoadHooks hooks;
   // What a step with prompts may take, in milliseconds, while other texts are written: at most
@@ -139,8 +143,12 @@ class Engine {
   // The CPU device has none.
   gpu::Device* device() const { return device_.get(); }
   uint32_t context() const { return context_; }
-  // Tokens of a step at most: kernels::kMaxStepTokens, or what options.media_rows need.
+  // Tokens of a step at most: those of prompts, or what options.media_rows need.
   uint32_t step_rows() const { return step_rows_; }
+  // Tokens of prompts that the next step may have, of so many that are left: more than
+  // kernels::kMaxStepTokens where they fill a large step at least by half, and are known to take no
+  // longer than a cancel may wait.
+  uint32_t step_tokens(size_t n_left) const;
   int n_threads() const { return pool_ ? pool_->n_threads() : 0; }
   const EngineOptions& options() const { return options_; }
   const Placement& placement() const { return placement_; }
@@ -271,6 +279,7 @@ class Engine {
   EngineOptions options_;
   uint32_t context_ = 0;
   uint32_t step_rows_ = 0;
+  uint32_t step_tokens_ = kernels::kMaxStepTokens;
   uint32_t vocab_ = 0;
   uint32_t n_out_ = 0;  // of a row of outputs: the vocabulary, or the size of an embedding
   bool recurrent_ = false;

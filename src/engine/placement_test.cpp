@@ -5,8 +5,10 @@
 
 #include "base/task.h"
 #include "doctest/doctest.h"
+#include "engine/blueprint.h"
 #include "engine/engine.h"
 #include "formats/open.h"
+#include "kernels/testing/devices.h"
 #include "models/models.h"
 #include "models/testing/tiny_model.h"
 #include "models/testing/tiny_recurrent.h"
@@ -283,6 +285,42 @@ TEST_CASE(
   options.window_cache_tokens = 32;
   CHECK(Engine::forecast(file, options, nullptr).error().message.find("layers with windows") !=
         std::string::npos);
+}
+
+TEST_CASE("large steps are planned for where matrix units are, and room for the whole model") {
+  fixtures::TinyShape shape;
+  shape.context = 4096;
+  const formats::ModelFile file = fixtures::tiny_model(shape);
+  const gpu::DeviceInfo device = kernels::test::with_matrix_units();
+  const auto arena = [&](const EngineOptions& options, const gpu::DeviceInfo* on,
+                         std::optional<uint64_t> bytes = {}) {
+    const auto told = Engine::forecast(file, options, on, bytes);
+    REQUIRE_MESSAGE(told.has_value(), told.error().text());
+    return told->memory_on(true).arena;
+  };
+  EngineOptions small, large;
+  small.step_tokens = kernels::kMaxStepTokens;
+  large.step_tokens = kLargeStepTokens;
+  const uint64_t least = arena(small, &device), most = arena(large, &device);
+  CHECK(most > 2 * least);
+  CHECK(arena({}, &device) == most);
+  const gpu::DeviceInfo without;
+  CHECK(arena({}, &without) == arena(small, &without));
+  // As much as it takes, and a byte less.
+  const uint64_t whole = Engine::forecast(file, large, &device)->memory_on(true).total();
+  CHECK(arena({}, &device, whole) == most);
+  CHECK(arena({}, &device, whole - 1) == least);
+  const auto same_as_small = [&](auto change) {
+    EngineOptions options, beside = small;
+    change(options);
+    change(beside);
+    CHECK(arena(options, &device) == arena(beside, &device));
+  };
+  same_as_small([](EngineOptions& options) { options.context = 1024; });
+  same_as_small([](EngineOptions& options) { options.gpu_layers = 1; });
+  same_as_small([](EngineOptions& options) { options.turn_ms = 10; });
+  same_as_small([](EngineOptions& options) { options.all_logits = true; });
+  same_as_small([](EngineOptions& options) { options.more_gpus.shares = {1}; });
 }
 
 }  // namespace puna::engine

@@ -354,17 +354,16 @@ Scheduler::Batch Scheduler::choose_rows() {
   // Prompts, and what texts that gave way have to read again.
   const EngineOptions& options = engine_.options();
   double ms = options.turn_ms > 0 ? options.turn_ms : engine_.device() ? 0 : kAloneMs;
-  if (!batch.rows.empty()) {
-    size_t n_left = 0;
-    for (const TextPtr& text : running_) {
-      if (!is_held(*text)) n_left += left(*text).size();
-    }
-    const StepBudget& known = engine_.budget();
-    ms = kOfWait * known.stream_wait_ms(options.step_ms, n_left - batch.n_decoded) -
-         known.decode_ms();
+  size_t n_left = 0;
+  for (const TextPtr& text : running_) {
+    if (!is_held(*text)) n_left += left(*text).size();
   }
-  size_t budget =
-      std::min<size_t>(engine_.budget().tokens(ms), kernels::kMaxStepTokens - batch.rows.size());
+  n_left -= batch.n_decoded;
+  const StepBudget& known = engine_.budget();
+  if (!batch.rows.empty())
+    ms = kOfWait * known.stream_wait_ms(options.step_ms, n_left) - known.decode_ms();
+  const uint32_t most = engine_.step_tokens(n_left);
+  size_t budget = std::min<size_t>(known.tokens(ms, most), most - batch.rows.size());
   for (const TextPtr& text : running_) {
     const size_t n = left(*text).size();
     if (is_held(*text) || (text->chosen && n == 1) || budget == 0) continue;

@@ -33,6 +33,7 @@ struct Setup {
   uint64_t host_cache_bytes = 0;
   std::function<bool()> fails = {};
   bool begins_ahead = false;
+  uint32_t step_tokens = kernels::kMaxStepTokens;
 };
 
 struct Fixture {
@@ -43,6 +44,7 @@ struct Fixture {
     cache.n_pages = setup.n_pages;
     cache.n_window_pages = setup.n_window_pages;
     cache.n_snapshots = setup.recurrent ? 2 * setup.n_sequences : 0;
+    cache.step_rows = setup.step_tokens;
     auto fake =
         std::make_unique<FakeExecutor>(FakeExecutor::Options{.cache = cache,
                                                              .vocab = kVocab,
@@ -56,6 +58,7 @@ struct Fixture {
     config.context = setup.context;
     engine::EngineOptions options;
     options.host_cache_bytes = setup.host_cache_bytes;
+    options.step_tokens = setup.step_tokens;
     model = Engine::around(std::move(fake), std::move(config), cache, setup.recurrent, options,
                            setup.window);
     scheduler.emplace(*model);
@@ -336,6 +339,30 @@ TEST_CASE("a device that fails now and then takes the texts of that step with it
                    .fails = fails},
                   seed, true);
   }
+}
+
+TEST_CASE("prompts are read in large steps where these are filled and known to be short") {
+  const auto largest = [](std::vector<size_t> prompts, double ms_per_token) {
+    Fixture fixture({.n_sequences = 4, .context = 8192, .n_pages = 1024, .step_tokens = 2048});
+    for (int i = 0; i < 2000; ++i) fixture.model->budget().read(1000, 1000 * ms_per_token);
+    std::vector<Text> texts(prompts.size());
+    for (size_t i = 0; i < prompts.size(); ++i) {
+      texts[i].prompt = prompt(prompts[i], static_cast<uint32_t>(i));
+      begin(fixture, texts[i], 10);
+    }
+    fixture.finish();
+    for (const Text& text : texts) CHECK(text.tokens == continued(text.prompt, 10));
+    check_nothing_is_held(fixture);
+    return fixture.device->most_rows();
+  };
+  CHECK(largest({5000}, 0.01) == 2048);
+  CHECK(largest({1100}, 0.01) == 1100);
+  CHECK(largest({1000}, 0.01) == 512);
+  CHECK(largest({700, 600, 500}, 0.01) == 188 + 600 + 500);  // behind a first step of 512
+  CHECK(largest({2000}, 0.2) == 1496);                       // 300 ms, in eights
+  CHECK(largest({1030}, 1) == 512);
+  const Fixture unknown({.context = 8192, .n_pages = 1024, .step_tokens = 2048});
+  CHECK(unknown.model->step_tokens(5000) == 512);
 }
 
 TEST_CASE("a chat of many turns evaluates what is new of each, and a page or a state more") {

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <array>
+
 #include "kernels/common/step.h"
 
 using puna::engine::StepBudget;
@@ -12,15 +14,20 @@ TEST_CASE("a step takes what runs in its time, from what earlier steps took") {
   CHECK(budget.tokens(0) == puna::kernels::kMaxStepTokens);
   CHECK(budget.tokens(1) == StepBudget::kLeast);
   CHECK(budget.tokens(1e9) == puna::kernels::kMaxStepTokens);
+  CHECK(budget.tokens(1e9, 2048) == 2048);
+  CHECK(budget.tokens(0, 2048) == 2048);
+  CHECK(budget.tokens(1000, 2048) == 1000);
+  CHECK_FALSE(budget.is_known());
   // A slow step counts fourfold at most, and fast ones by degrees.
   budget.read(10, 1000);
+  CHECK(budget.is_known());
   CHECK(budget.tokens(400) == 96);
   for (int i = 0; i < 2000; ++i) budget.read(10, 1000);
   CHECK(budget.tokens(10100) == 96);
   budget.read(10, 500);
   CHECK(budget.tokens(7600) == 96);
   for (int i = 0; i < 2000; ++i) budget.read(100, 1);
-  CHECK(budget.tokens(2) == 192);
+  CHECK(budget.tokens(2.05) == 200);
 }
 
 TEST_CASE("a step leaves room for what steps of late took beyond what was expected") {
@@ -58,6 +65,28 @@ TEST_CASE("what is decoded beside prompts does not make them dear") {
   budget.read(128, 256, 128);
   for (int i = 0; i < 2000; ++i) budget.read(128, 256, 128);
   CHECK(budget.tokens(202) == 96);
+}
+
+TEST_CASE("what a step costs beside its tokens is told from steps of different sizes") {
+  StepBudget budget(0.05);
+  const auto read = [&](uint32_t n) { budget.read(n, 12 + 0.05 * n); };
+  for (int i = 0; i < 4000; ++i) read(std::array{84u, 8u, 588u, 300u, 16u}[i % 5]);
+  // (30 - 12) / 0.05, or a little less for what rounding takes for steps that were longer.
+  CHECK(budget.tokens(30) <= 360);
+  CHECK(budget.tokens(30) >= 300);
+  CHECK(budget.tokens(12) == StepBudget::kLeast);
+  // Prompts of 84 tokens are not spread over steps that cost as much each.
+  CHECK(budget.stream_wait_ms(100, 84) == doctest::Approx(48).epsilon(0.02));
+  budget.decoded(4);
+  CHECK(budget.expected_ms(100, 1) == doctest::Approx(21).epsilon(0.02));
+  // Where all are of one size it is not known any more: no step is longer than by the tokens alone.
+  for (int i = 0; i < 4000; ++i) read(100);
+  CHECK(budget.tokens(34) <= 200);
+  CHECK(budget.tokens(34) >= 176);
+  CHECK(budget.stream_wait_ms(100, 84) == 25);
+  // Times that fall with the tokens say that these cost little, not nothing.
+  for (int i = 0; i < 4000; ++i) budget.read(i % 2 == 0 ? 100 : 200, i % 2 == 0 ? 30 : 20);
+  CHECK(budget.tokens(100) < 2048);
 }
 
 TEST_CASE("the time of a decode step is followed") {

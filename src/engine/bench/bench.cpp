@@ -32,8 +32,9 @@ Task<Result<void>> bench_prefill(Engine& engine, uint32_t sequence, uint32_t n_t
   // As the scheduler would read it.
   const double turn_ms = engine.options().turn_ms;
   std::span<const int32_t> left = tokens;
+  const base::Timer whole;
   for (;;) {
-    const uint32_t n = engine.budget().tokens(turn_ms);
+    const uint32_t n = engine.budget().tokens(turn_ms, engine.step_tokens(left.size()));
     if (n >= left.size()) break;
     const base::Timer timer;
     PUNA_CO_TRY(co_await engine.prefill(sequence, {left.begin(), left.begin() + n}));
@@ -44,8 +45,10 @@ Task<Result<void>> bench_prefill(Engine& engine, uint32_t sequence, uint32_t n_t
   }
   std::vector<BatchRow> rows = {
       {sequence, {left.begin(), left.end()}, {.temperature = 0}, /*chooses=*/true}};
-  co_return co_await engine.decode(std::move(rows), 1,
-                                   [](std::span<const kernels::Chosen>) { return true; });
+  PUNA_CO_TRY(co_await engine.decode(std::move(rows), 1,
+                                     [](std::span<const kernels::Chosen>) { return true; }));
+  if (turn_ms <= 0) engine.budget().read(n_tokens, whole.ms());
+  co_return {};
 }
 
 Task<Result<void>> bench_decode(Engine& engine, uint32_t sequence, uint32_t n_tokens,

@@ -175,7 +175,7 @@ class FakeExecutor : public Executor {
     }
     if (options_.fails && options_.fails())
       co_return base::fail(options_.error, "The device failed.");
-    PUNA_CHECK(step.n_tokens() <= kernels::kMaxStepTokens);
+    PUNA_CHECK(step.n_tokens() <= options_.cache.step_rows);
     most_rows_ = std::max(most_rows_, step.n_tokens());
     n_tokens_ += step.n_tokens();
     co_return {};
