@@ -592,7 +592,7 @@ TEST_CASE("while texts are written, prompts are read in pieces that fit beside t
   size_t written = first.tokens.size();
   for (int i = 0; i < 30; ++i) {
     // 10 ms a token: 8 tokens in the 100 ms of a step.
-    for (int k = 0; k < 20; ++k) fixture.model->budget().read(1, 10);
+    for (int k = 0; k < 20; ++k) fixture.model->budget().read(8, 80);
     fixture.device->pump();
     // Every step has a token for the text that is being written.
     CHECK(first.tokens.size() == ++written);

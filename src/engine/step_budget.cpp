@@ -54,9 +54,9 @@ double StepBudget::stream_wait_ms(double most_ms, size_t n_left) const {
 
 uint32_t StepBudget::tokens(double ms, uint32_t most) const {
   if (ms <= 0 || ms_per_token_ <= 0) return most;
-  const double fit =
-      std::clamp(ms / (beyond_ * ms_per_token_) - first_tokens_, 0.0, static_cast<double>(most));
-  return std::max(static_cast<uint32_t>(fit) / kLeast * kLeast, kLeast);
+  const double fit = ms / (beyond_ * ms_per_token_) - first_tokens_;
+  if (fit >= most) return most;
+  return std::max(static_cast<uint32_t>(std::max(fit, 0.0)) / kLeast * kLeast, kLeast);
 }
 
 double StepBudget::prompt_ms(double ms, uint32_t n_beside) const {
