@@ -41,8 +41,8 @@ std::optional<double> StepBudget::Points::first_tokens() const {
   const double spread = weight * squares - tokens * tokens;
   if (spread < kLeastSpread * tokens * tokens) return std::nullopt;
   const double slope = (weight * products - tokens * ms) / spread;
-  const double first = (ms - slope * tokens) / weight;
-  return slope > 0 ? std::clamp(first / slope, 0.0, kMostFirst) : kMostFirst;
+  if (slope <= 0) return std::nullopt;
+  return std::clamp((ms - slope * tokens) / weight / slope, 0.0, kMostFirst);
 }
 
 double StepBudget::stream_wait_ms(double most_ms, size_t n_left) const {

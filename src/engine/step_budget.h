@@ -45,7 +45,7 @@ class StepBudget {
     double weight = 0, tokens = 0, squares = 0, ms = 0, products = 0;
     void add(double n, double t);
     // How many tokens cost what a step costs before its first, by the line through the points
-    // (least squares); none while they lie too close together to tell.
+    // (least squares); none where they lie too close together to tell, or fall.
     std::optional<double> first_tokens() const;
   };
 
