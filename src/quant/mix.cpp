@@ -28,14 +28,14 @@ constexpr Row kRows[] = {
 };
 
 // Parts of the names of matrices that are too small or too sensitive.
-constexpr std::string_view kKept[] = {"_norm.weight",
-                                      "ffn_gate_inp.weight",
-                                      "altup",
-                                      "laurel",
-                                      "per_layer_model_proj",
-                                      "ssm_conv1d",
-                                      "shortconv.conv.weight",
-                                      "attn_rel_b.weight"};
+constexpr std::string_view kKept[] = {
+    "_norm.weight", "ffn_gate_inp.weight", "altup", "laurel", "per_layer_model_proj", "ssm_conv1d",
+    "shortconv.conv.weight", "attn_rel_b.weight",
+    // RWKV: products of low rank, and what is added by part.
+    "time_mix_first.weight", "time_mix_lerp_fused.weight", "time_mix_w1.weight",
+    "time_mix_w2.weight", "time_mix_a1.weight", "time_mix_a2.weight", "time_mix_v1.weight",
+    "time_mix_v2.weight", "time_mix_g1.weight", "time_mix_g2.weight", "time_mix_decay_w1.weight",
+    "time_mix_decay_w2.weight"};
 
 constexpr size_t kRowCount = std::size(kRows);
 

@@ -103,4 +103,7 @@ TEST_CASE("vectors, norms, routers and small tables stay as they are") {
   CHECK(!is_mixed("blk.0.ffn_gate_inp.weight", 2));
   CHECK(!is_mixed("blk.0.ssm_conv1d.weight", 2));
   CHECK(!is_mixed("position_embd.weight", 2));
+  CHECK(!is_mixed("blk.0.time_mix_lerp_fused.weight", 2));
+  CHECK(!is_mixed("blk.0.time_mix_decay_w2.weight", 2));
+  CHECK(is_mixed("blk.0.time_mix_key.weight", 2));
 }
