@@ -4,8 +4,8 @@
 usage: tools/make_tiny_models.py OUT [--only llama-f32,gemma3-q8_0]
        tools/make_tiny_models.py --validate FOLDER...     the reference against NAME.npy beside each NAME.gguf of llama or gemma3
 
-For each NAME = ARCH-TYPE of NAMES it writes NAME.gguf, NAME.npy (float32 logits [tokens, vocabulary]) and NAME.json: the prompt,
-24 greedy tokens that follow it, and by how much each led. The same command gives the same files. tests/goldens/ holds the few
+For each NAME = ARCH-TYPE of NAMES it writes NAME.gguf (of RWKV's dialects a folder NAME of Hugging Face), NAME.npy (float32 logits
+[tokens, vocabulary]) and NAME.json: the prompt, 24 greedy tokens that follow it, and by how much each led. The same command gives the same files. tests/goldens/ holds the few
 of COMMITTED; tests/goldens/check.py compares an engine with any such folder. Needs tools/requirements.txt.
 """
 import argparse
@@ -20,13 +20,14 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import gguf
 import numpy as np
-from tiny_models import blocks, reference, rwkv, vocabulary
+from tiny_models import blocks, reference, rwkv, rwkv_folders, vocabulary
 from gguf import GGMLQuantizationType as Type
 
 TYPES = ["f32", "f16", "q4_0", "q8_0", "q4_k_m", "q6_k"]
 NAMES = [f"{arch}-{kind}" for arch in ("llama", "gemma3") for kind in TYPES]
 NAMES += [f"{arch}-{kind}" for arch in rwkv.ARCHITECTURES for kind in ("f32", "f16", "q8_0")]
-COMMITTED = ["llama-f16", "llama-q4_0", "llama-q4_k_m", "gemma3-q8_0", "rwkv6-q8_0", "rwkv7-q8_0"]
+NAMES += ["rwkv6_hf-f32", "rwkv7_hf-f32", "rwkv7_fla-f32", "rwkv6_hf-bf16", "rwkv7_fla-f16", "small_rwkv6_hf-bf16", "small_rwkv7_fla-bf16"]
+COMMITTED = ["llama-f16", "llama-q4_0", "llama-q4_k_m", "gemma3-q8_0", "rwkv6-q8_0", "rwkv7-q8_0", "small_rwkv6_hf-bf16", "small_rwkv7_fla-bf16"]
 N_PROMPT, N_GREEDY, N_TRIES, MIN_DISTINCT = 40, 24, 64, 8
 N_SPECIAL = 4  # ids below are special tokens in both vocabularies
 
@@ -153,8 +154,12 @@ def make(folder, name):
     arch, kind = name.split("-")
     seed = 1000 + NAMES.index(name)
     path = folder / f"{name}.gguf"
-    (rwkv.write_model if arch in rwkv.ARCHITECTURES else write_model)(path, arch, kind, seed)
-    model = reference.Model(path)
+    if arch in rwkv_folders.DIALECTS:
+        path = folder / name / "model.safetensors"
+        model = rwkv_folders.write_folder(path.parent, arch, kind, seed)
+    else:
+        (rwkv.write_model if arch in rwkv.ARCHITECTURES else write_model)(path, arch, kind, seed)
+        model = reference.Model(path)
     random = np.random.default_rng(seed + 1000)
     n_vocab = len(model.tensors["token_embd.weight"])
     # Of many prompts the one whose greedy text hangs least on the last digits.

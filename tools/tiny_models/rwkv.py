@@ -15,12 +15,17 @@ LAYERS, HIDDEN, HEAD, FFN, RANK = 3, 64, 32, 96, 16
 HALVED_EVERY = 2  # layers of RWKV-6, whose files may say so
 
 
-def world_vocabulary(n_merges):
-    """(tokens as GGUF has them, types): all bytes, pieces of words, and tokens that cross words and characters."""
+def world_tokens(n_merges):
+    """All bytes, pieces of words, and tokens that cross words and characters."""
     words = [" " + w for line in vocabulary.TEXT.splitlines() for w in line.split()]
     pieces = [(a + b).encode() for a, b in vocabulary.train(words, n_merges)]
     crossing = [b"\n\n", b"'s", b"\\n", b"\t\t", " \u4e2d".encode(), "\u4e2d\u6587".encode(), b"\xe6\x96", b"l the", b"the river"]
-    tokens = [bytes([b]) for b in range(256)] + [p for p in dict.fromkeys(pieces + crossing) if len(p) > 1]
+    return [bytes([b]) for b in range(256)] + [p for p in dict.fromkeys(pieces + crossing) if len(p) > 1]
+
+
+def world_vocabulary(n_merges):
+    """(tokens as GGUF has them, types)"""
+    tokens = world_tokens(n_merges)
     return ["<s>"] + [repr(t)[2:-1] for t in tokens], [vocabulary.CONTROL] + [vocabulary.NORMAL] * len(tokens)
 
 
