@@ -10,6 +10,7 @@
 #include "formats/hf_tokenizer.h"
 #include "formats/lfs_pointer.h"
 #include "formats/mlc.h"
+#include "formats/world_vocabulary.h"
 #include "quant/mix.h"
 
 namespace puna::formats {
@@ -49,7 +50,7 @@ bool is_of_the_machine(ErrorCode code) {
          code == ErrorCode::kCancelled;
 }
 
-Task<Result<HfTokenizer>> read_tokenizer(const ModelFolder& folder) {
+Task<Result<HfTokenizer>> read_tokenizer(const ModelFolder& folder, bool is_rwkv) {
   constexpr const char* kNames[] = {"tokenizer.json",          "tokenizer_config.json",
                                     "special_tokens_map.json", "generation_config.json",
                                     "chat_template.jinja",     "config.json",
@@ -60,14 +61,25 @@ Task<Result<HfTokenizer>> read_tokenizer(const ModelFolder& folder) {
     PUNA_CO_TRY(auto text, co_await std::move(reading));
     if (text) texts[i] = *std::move(text);
   }
-  if (texts[0].empty())
-    co_return base::fail(ErrorCode::kUnsupported, "There is no tokenizer.json in the folder.");
-  co_return read_hf_tokenizer(
-      {texts[0], texts[1], texts[2], texts[3], texts[4], texts[5].empty() ? texts[6] : texts[5]});
+  const HfTokenizerFiles files = {texts[0], texts[1], texts[2],
+                                  texts[3], texts[4], texts[5].empty() ? texts[6] : texts[5]};
+  if (is_rwkv) {
+    auto reading = read_text(folder, kWorldVocabulary);
+    PUNA_CO_TRY(const auto world, co_await std::move(reading));
+    if (world) co_return read_world_vocabulary(*world, files);
+  }
+  if (texts[0].empty()) {
+    co_return base::fail(
+        ErrorCode::kUnsupported,
+        fmt::format("There is no {}{} in the folder.",
+                    is_rwkv ? fmt::format("{} and no ", kWorldVocabulary) : "", kNames[0]));
+  }
+  co_return read_hf_tokenizer(files);
 }
 
 Task<Result<void>> put_tokenizer(const ModelFolder& folder, ModelFile& file) {
-  auto reading = read_tokenizer(folder);
+  const std::string architecture = file.get_string("general.architecture", "").value_or("");
+  auto reading = read_tokenizer(folder, architecture.starts_with("rwkv"));
   auto tokenizer = co_await std::move(reading);
   if (!tokenizer) {
     if (is_of_the_machine(tokenizer.error().code))

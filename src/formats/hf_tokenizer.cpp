@@ -70,6 +70,15 @@ Result<Vocabulary> read_vocabulary(const Json& json) {
 
 }  // namespace
 
+Result<Json> read_tokenizer_config(const HfTokenizerFiles& files) {
+  return parse_object(files.tokenizer_config, "tokenizer_config.json");
+}
+
+Result<std::string> read_chat_template(const HfTokenizerFiles& files, const Json& config) {
+  if (files.chat_template.empty()) return config_template(config);
+  return std::string(files.chat_template);
+}
+
 Result<HfTokenizer> read_hf_tokenizer(const HfTokenizerFiles& files) {
   HfTokenizer out;
   Vocabulary& v = out.vocabulary;
@@ -77,13 +86,9 @@ Result<HfTokenizer> read_hf_tokenizer(const HfTokenizerFiles& files) {
     PUNA_TRY(const Json json, parse_object(files.tokenizer, "tokenizer.json"));
     PUNA_TRY(v, read_vocabulary(json));
   }
-  PUNA_TRY(const Json config, parse_object(files.tokenizer_config, "tokenizer_config.json"));
+  PUNA_TRY(const Json config, read_tokenizer_config(files));
   hf::read_special_tokens(files, config, v);
-  if (files.chat_template.empty()) {
-    PUNA_TRY(out.chat_template, config_template(config));
-  } else {
-    out.chat_template = files.chat_template;
-  }
+  PUNA_TRY(out.chat_template, read_chat_template(files, config));
   if (!gguf_says_all(v)) v.huggingface_json = files.tokenizer;
   return out;
 }

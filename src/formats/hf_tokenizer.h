@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/json.h"
 #include "base/result.h"
 #include "formats/model_file.h"
 
@@ -30,5 +31,12 @@ struct HfTokenizer {
 // Errors: kCorrupt for what is no tokenizer.json or contradicts itself, kUnsupported naming the
 // part (a normalizer, a pre-tokenizer, a model) that is not known: nothing is passed over.
 base::Result<HfTokenizer> read_hf_tokenizer(const HfTokenizerFiles& files);
+
+// Its parts for tokenizers of other files. tokenizer_config.json, an empty object where there is
+// none. Errors: kCorrupt for what is no object.
+base::Result<base::Json> read_tokenizer_config(const HfTokenizerFiles& files);
+// Empty when there is none. Errors: kCorrupt; kUnsupported for several without a default.
+base::Result<std::string> read_chat_template(const HfTokenizerFiles& files,
+                                             const base::Json& config);
 
 }  // namespace puna::formats

@@ -77,6 +77,8 @@ constexpr Family kFamilies[] = {
     {"qwen3_moe", "qwen3moe", map_qwen3moe},
     {"qwen3_next", "qwen3next", map_qwen3next},
     {"qwen3_vl_text", "qwen3vl", map_qwen3vl},
+    {"rwkv6", "rwkv6", map_rwkv6},
+    {"rwkv7", "rwkv7", map_rwkv7},
     {"seed_oss", "seed_oss", map_seed_oss},
     {"smollm3", "smollm3", map_smollm3},
     {"stablelm", "stablelm", map_stablelm},

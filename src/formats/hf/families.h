@@ -96,6 +96,8 @@ base::Result<void> map_minicpm3(Mapping& m);
 base::Result<void> map_modern_bert(Mapping& m);
 base::Result<void> map_nemotron(Mapping& m);
 base::Result<void> map_nemotron_h(Mapping& m);
+base::Result<void> map_rwkv6(Mapping& m);
+base::Result<void> map_rwkv7(Mapping& m);
 base::Result<void> map_seed_oss(Mapping& m);
 base::Result<void> map_t5(Mapping& m);
 base::Result<void> map_xlm_roberta(Mapping& m);

@@ -1,0 +1,154 @@
+#include "formats/world_vocabulary.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "base/json.h"
+#include "base/utf8.h"
+#include "formats/gguf_vocabulary.h"
+#include "formats/hf/special_tokens.h"
+#include "formats/hf_tokenizer/parts.h"
+
+namespace puna::formats {
+
+using base::ErrorCode;
+using base::Json;
+using base::Result;
+using tokenizer::TokenType;
+using tokenizer::Vocabulary;
+
+namespace {
+
+constexpr const char* kTextEnd = "<s>";          // token 0, which the file leaves out
+constexpr const char* kTurnEnd = "\\n\\n";       // as GGUF has it
+constexpr const char* kTemplate = "rwkv-world";  // one of chat/built_in.cpp
+
+std::optional<uint32_t> number(std::string_view text, int base) {
+  uint32_t value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [at, error] = std::from_chars(text.data(), end, value, base);
+  if (text.empty() || error != std::errc() || at != end) return std::nullopt;
+  return value;
+}
+
+// What may stand behind a backslash, and for what; of x, u and U so many hexadecimal digits follow.
+constexpr std::string_view kEscapes = "tnr\\'\"", kEscaped = "\t\n\r\\'\"";
+constexpr std::string_view kNumbered = "xuU";
+constexpr size_t kDigits[] = {2, 4, 8};
+
+// The bytes of a literal between its quotes; nothing for one that Python does not write.
+std::optional<std::string> unescaped(std::string_view literal, bool is_bytes) {
+  std::string out;
+  for (size_t at = 0; at < literal.size(); ++at) {
+    if (literal[at] != '\\') {
+      out.push_back(literal[at]);
+      continue;
+    }
+    if (++at == literal.size()) return std::nullopt;
+    if (const size_t known = kEscapes.find(literal[at]); known != std::string_view::npos) {
+      out.push_back(kEscaped[known]);
+      continue;
+    }
+    const size_t kind = kNumbered.find(literal[at]);
+    if (kind == std::string_view::npos || (is_bytes && kind > 0)) return std::nullopt;
+    const auto value = number(literal.substr(at + 1).substr(0, kDigits[kind]), 16);
+    if (!value || literal.size() - at - 1 < kDigits[kind]) return std::nullopt;
+    at += kDigits[kind];
+    if (is_bytes) {
+      out.push_back(static_cast<char>(*value));
+    } else {
+      if (*value > 0x10FFFF || (*value >= 0xD800 && *value < 0xE000)) return std::nullopt;
+      base::utf8_append(out, static_cast<char32_t>(*value));
+    }
+  }
+  return out;
+}
+
+// 'text', "text", b'bytes' or b"bytes".
+std::optional<std::string> bytes_of(std::string_view literal) {
+  const bool is_bytes = literal.starts_with('b');
+  if (is_bytes) literal.remove_prefix(1);
+  if (literal.size() < 2 || literal.front() != literal.back()) return std::nullopt;
+  if (literal.front() != '\'' && literal.front() != '"') return std::nullopt;
+  return unescaped(literal.substr(1, literal.size() - 2), is_bytes);
+}
+
+// As Python writes them between the quotes of b'...', or of b"..." where only ' is in them.
+std::string escaped(std::string_view bytes) {
+  const bool quotes = bytes.find('"') != std::string_view::npos;
+  std::string out;
+  for (const char c : bytes) {
+    const size_t known = kEscaped.find(c);
+    if (c == '"' || (c == '\'' && !quotes)) {
+      out.push_back(c);
+    } else if (known != std::string_view::npos) {
+      out += {'\\', kEscapes[known]};
+    } else if (c >= ' ' && c <= '~') {
+      out.push_back(c);
+    } else {
+      out += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+    }
+  }
+  return out;
+}
+
+std::unexpected<base::Error> bad(size_t line, std::string_view text, std::string_view problem) {
+  return base::fail(ErrorCode::kCorrupt,
+                    fmt::format("Line {} of {}, {}, {}.", line, kWorldVocabulary,
+                                Json(text.substr(0, 100)).dump(), problem));
+}
+
+// ID LITERAL BYTES, of which the literal may have spaces.
+Result<std::string> read_line(size_t line, std::string_view text) {
+  const size_t first = text.find(' '), last = text.rfind(' ');
+  const auto id = number(text.substr(0, first), 10);
+  if (first == last || !id) return bad(line, text, "is not an id, a token and its length");
+  if (*id != line)
+    return bad(line, text, fmt::format("should have the id {}, one more than that before", line));
+  const auto bytes = bytes_of(text.substr(first + 1, last - first - 1));
+  if (!bytes) return bad(line, text, "has no text or bytes as Python writes them");
+  if (number(text.substr(last + 1), 10) != bytes->size())
+    return bad(line, text, fmt::format("has a token of {} bytes", bytes->size()));
+  return escaped(*bytes);
+}
+
+}  // namespace
+
+Result<HfTokenizer> read_world_vocabulary(std::string_view text, const HfTokenizerFiles& files) {
+  HfTokenizer out;
+  Vocabulary& v = out.vocabulary;
+  v.model = "rwkv";
+  v.space_prefix = tokenizer::SpacePrefix::kNever;
+  v.tokens.emplace_back(kTextEnd);
+  for (size_t line = 1; !text.empty(); ++line) {
+    const size_t end = std::min(text.find('\n'), text.size());
+    std::string_view one = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (one.ends_with('\r')) one.remove_suffix(1);
+    if (one.empty() && text.empty()) break;
+    PUNA_TRY(std::string token, read_line(line, one));
+    v.tokens.push_back(std::move(token));
+  }
+  if (v.tokens.size() == 1)
+    return base::fail(ErrorCode::kCorrupt, fmt::format("{} has no tokens.", kWorldVocabulary));
+  v.types.assign(v.tokens.size(), TokenType::kNormal);
+  v.types[0] = TokenType::kControl;
+  v.bos = v.eos = 0;
+  v.eot = hf::find_token(v, kTurnEnd);
+  PUNA_TRY(const Json config, read_tokenizer_config(files));
+  // The file knows no names of special tokens, of which the others tell.
+  Json flags = Json::object();
+  for (const char* key : {"add_bos_token", "add_eos_token"}) {
+    if (const Json* value = config.find(key)) flags.set(key, *value);
+  }
+  HfTokenizerFiles unnamed = files;
+  unnamed.special_tokens = {};
+  hf::read_special_tokens(unnamed, flags, v);
+  PUNA_TRY(out.chat_template, read_chat_template(files, config));
+  if (out.chat_template.empty()) out.chat_template = kTemplate;
+  return out;
+}
+
+}  // namespace puna::formats
