@@ -197,7 +197,7 @@ constexpr const char* kNames[] = {
     "small_llama-bf16", "small_llama-q4f16_1", "small_qwen3moe-bf16", "small_deepseek3-bf16",
     "small_minicpm3-bf16", "small_jamba-bf16", "small_qwen35-bf16", "small_mpt-bf16",
     // A state for each head, and tokens mixed with those before them.
-    "rwkv6-q8_0", "rwkv7-q8_0"};
+    "rwkv6-q8_0", "rwkv7-q8_0", "small_rwkv6_hf-bf16", "small_rwkv7_fla-bf16"};
 
 void check_exact(const char* name, Golden& golden) {
   const std::vector<int32_t> prompt = ids(golden.facts, "tokens");

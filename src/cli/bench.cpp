@@ -275,7 +275,8 @@ Json to_json(const engine::Engine& engine, const std::vector<Row>& rows) {
       for (uint32_t left = row.tokens; left > 0; ++passes)
         left -= std::min(left, engine.step_tokens(left));
     }
-    r.set("weight_gb_per_s", weight_bytes * static_cast<double>(passes) / row.tokens * median / 1e9);
+    r.set("weight_gb_per_s",
+          weight_bytes * static_cast<double>(passes) / row.tokens * median / 1e9);
     results.push(std::move(r));
   }
   return results;

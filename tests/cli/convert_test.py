@@ -14,7 +14,7 @@ GOLDENS = TESTS / "goldens"
 # Tokenizers as tests/fixtures/tokenizer has them, and the ids they put around a text.
 FRAMES = {"hf_byte_level": ([], []), "hf_sentencepiece": ([1], []), "hf_unigram": ([0], [2]), "hf_word_piece": ([2], [3])}
 FOLDERS = ["small_llama-bf16", "small_qwen3moe-bf16", "small_deepseek3-bf16", "small_minicpm3-bf16", "small_jamba-bf16", "small_qwen35-bf16",
-           "small_mpt-bf16"]
+           "small_mpt-bf16", "small_rwkv6_hf-bf16", "small_rwkv7_fla-bf16"]
 
 
 def run(*arguments):
