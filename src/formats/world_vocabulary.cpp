@@ -27,8 +27,9 @@ constexpr const char* kTemplate = "rwkv-world";  // one of chat/built_in.cpp
 
 std::optional<uint32_t> number(std::string_view text, int base) {
   uint32_t value = 0;
-  const char* const end = text.data() + text.size();
-  const auto [at, error] = std::from_chars(text.data(), end, value, base);
+  const char* const begin = text.data();
+  const char* const end = begin + text.size();
+  const auto [at, error] = std::from_chars(begin, end, value, base);
   if (text.empty() || error != std::errc() || at != end) return std::nullopt;
   return value;
 }
@@ -80,13 +81,11 @@ std::string escaped(std::string_view bytes) {
   const bool quotes = bytes.find('"') != std::string_view::npos;
   std::string out;
   for (const char c : bytes) {
-    const size_t known = kEscaped.find(c);
-    if (c == '"' || (c == '\'' && !quotes)) {
+    const bool plain = c >= ' ' && c <= '~' && c != '\\' && !(c == '\'' && quotes);
+    if (plain) {
       out.push_back(c);
-    } else if (known != std::string_view::npos) {
+    } else if (const size_t known = kEscaped.find(c); known != std::string_view::npos) {
       out += {'\\', kEscapes[known]};
-    } else if (c >= ' ' && c <= '~') {
-      out.push_back(c);
     } else {
       out += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
     }
