@@ -20,7 +20,7 @@ constexpr double kMostBeyond = 2, kShareBeyond = 0.01, kMove = 0.1;
 
 // Steps over which prompts are spread beside streams, and how long each may be in any case, also in
 // decodes.
-constexpr double kSteps = 8, kLeastMs = 25, kLeastDecodes = 3, kLeastFirsts = 4;
+constexpr double kSteps = 8, kLeastMs = 25, kLeastDecodes = 3, kLeastFirsts = 12;
 
 // Of Points: what one counts when the next has come, how far apart they are at least (of their
 // mean, as a variance), and the most that is believed.
