@@ -249,9 +249,7 @@ Task<base::Error> Engine::no_choice_at(size_t position) const {
 Task<Result<void>> Engine::prefill(uint32_t sequence, std::vector<int32_t> tokens) {
   PUNA_CO_TRY(check_tokens(tokens));
   for (std::span<const int32_t> left = tokens; !left.empty();) {
-    const bool large = left.size() >= kLargeStepTokens / 2;
-    const uint32_t most = large ? step_tokens_ : kernels::kMaxStepTokens;
-    const auto part = left.first(std::min<size_t>(most, left.size()));
+    const auto part = left.first(std::min<size_t>(step_tokens(left.size()), left.size()));
     const uint32_t from = cache_->n_tokens(sequence);
     PUNA_CO_TRY(co_await cache_->make_room(sequence, from + static_cast<uint32_t>(part.size())));
     plan::Step step;
