@@ -4,11 +4,8 @@ if(NOT EMSCRIPTEN)
   set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 endif()
 find_program(PUNA_CCACHE ccache)
-if(PUNA_CCACHE AND NOT EMSCRIPTEN)
-  # What one checkout has compiled serves another one in another folder.
-  # It keeps what was compiled with precompiled headers only where the macros in them do not matter to it: they are the system's.
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1
-    CCACHE_SLOPPINESS=pch_defines,time_macros ${PUNA_CCACHE})
+if(PUNA_CCACHE AND UNIX AND NOT EMSCRIPTEN)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${PROJECT_SOURCE_DIR}/cmake/compile_cached ${PUNA_CCACHE} ${PROJECT_SOURCE_DIR})
   set(CMAKE_C_COMPILER_LAUNCHER ${CMAKE_CXX_COMPILER_LAUNCHER})
 endif()
 

@@ -11,6 +11,7 @@
 #include <optional>
 #include <sstream>
 
+#include "cli/bench_hops.h"
 #include "cli/bench_media.h"
 #include "cli/bench_parallel.h"
 #include "cli/bench_types.h"
@@ -47,6 +48,7 @@ struct Flags {
   std::string sampling = "greedy";
   bool kernels = false;
   std::string mmproj, image;
+  bool hops = false;
   std::string types;
   std::string shape = "14336x4096";
   bool json = false;
@@ -336,7 +338,8 @@ void print_table(const service::LoadedModel& model, const Json& report, bool par
 // Errors: kUsage for what does not go together.
 Result<void> check(const Flags& flags) {
   if (flags.model.model.empty() == flags.synthetic.empty())
-    return base::fail(base::ErrorCode::kUsage, "Give --model, --synthetic SHAPE:TYPE or --types.");
+    return base::fail(base::ErrorCode::kUsage,
+                      "Give --model, --synthetic SHAPE:TYPE, --types or --hops.");
   if (flags.image.empty() && !flags.mmproj.empty()) {
     return base::fail(base::ErrorCode::kUsage,
                       "--mmproj FILE is for --image WIDTHxHEIGHT, which is missing.");
@@ -376,10 +379,11 @@ Result<void> check(const Flags& flags) {
 }
 
 Result<int> run(const Flags& flags) {
-  if (!flags.types.empty()) {
+  if (!flags.types.empty() || flags.hops) {
     if (!flags.model.model.empty() || !flags.synthetic.empty())
       return base::fail(base::ErrorCode::kUsage,
-                        "--types measures one product and takes no model.");
+                        "--types and --hops measure a device and take no model.");
+    if (flags.hops) return bench_hops(flags.model, flags.json);
     return bench_types(flags.model, flags.types, flags.shape, flags.json);
   }
   PUNA_TRY(check(flags));
@@ -496,6 +500,10 @@ Action add_bench(CLI::App& app) {
       "No model: the mat-vec of these weight types (q4_0,q8_0; all) against plain reads"));
   not_empty(app.add_option("--shape", flags->shape, "Of --types: weight rows x columns")
                 ->capture_default_str());
+  app.add_flag(
+      "--hops", flags->hops,
+      "No model: what it costs to hand values from the first GPU of --device to the second, "
+      "by way of the host");
   app.add_flag("--json", flags->json, "Print one JSON document");
   add_engine_flags(app, flags->model);
   return [flags] { return run(*flags); };

@@ -7,8 +7,8 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "engine/encoder.h"
+#include "engine/gpu_kept.h"
 #include "engine/gpu_loader.h"
-#include "engine/gpu_pending_read.h"
 #include "plan/gpu_program.h"
 
 namespace puna::engine {
@@ -67,10 +67,9 @@ class GpuEncoder final : public Encoder {
     PUNA_CO_TRY(device_.submit(list_));
     // Of a piece before the last nothing is read but that it has run.
     uint32_t ran = 0;
-    PendingRead read;
-    read.start(device_, readback_,
-               over ? std::as_writable_bytes(out) : std::as_writable_bytes(std::span(&ran, 1)));
-    PUNA_CO_TRY(co_await read.done());
+    PUNA_CO_TRY(co_await read_back(
+        device_, readback_,
+        over ? std::as_writable_bytes(out) : std::as_writable_bytes(std::span(&ran, 1))));
     if (!over) call_ms_ = timer.ms() / static_cast<double>(n_recorded);
     co_return over;
   }

@@ -13,12 +13,12 @@
 
 #include "base/check.h"
 #include "base/clock.h"
+#include "base/later.h"
 #include "engine/cpu_loader.h"
 #include "engine/executor.h"
 #include "engine/gpu_host_calls.h"
 #include "engine/gpu_kept.h"
 #include "engine/gpu_loader.h"
-#include "engine/gpu_pending_read.h"
 #include "engine/gpu_step_writer.h"
 #include "engine/gpu_undo.h"
 #include "engine/output_order.h"
@@ -60,8 +60,8 @@ uint32_t readback_rows(const plan::GpuPlan& plan, uint32_t n_out) {
 }
 
 uint64_t readback_bytes(const plan::GpuPlan& plan, uint32_t n_out) {
-  return std::max({kLeastReadbackBytes, plan.handed_bytes(),
-                   readback_rows(plan, n_out) * uint64_t{n_out} * sizeof(float)});
+  return std::max(kLeastReadbackBytes,
+                  readback_rows(plan, n_out) * uint64_t{n_out} * sizeof(float));
 }
 
 class GpuExecutor : public Executor {
@@ -80,6 +80,9 @@ class GpuExecutor : public Executor {
     for (Slot& slot : slots_) {
       if (slot.readback.value != 0) device_.destroy_buffer(slot.readback);
     }
+    for (const gpu::BufferId buffer : handovers_) {
+      if (buffer.value != 0) device_.destroy_buffer(buffer);
+    }
   }
 
   // The host computes a part of each step.
@@ -95,6 +98,11 @@ class GpuExecutor : public Executor {
     for (Slot& slot : slots_) {
       PUNA_TRY(slot.readback,
                device_.create_buffer(sizeof(slot.ids), gpu::BufferUse::kReadback, "ids read-back"));
+    }
+    if (program_->plan().outputs.empty()) return {};
+    for (gpu::BufferId& buffer : handovers_) {
+      PUNA_TRY(buffer, device_.create_buffer(program_->plan().handed_bytes(),
+                                             gpu::BufferUse::kReadback, "handed over"));
     }
     return {};
   }
@@ -182,7 +190,7 @@ class GpuExecutor : public Executor {
       const size_t chain = delivered % kInFlight;
       Slot& slot = slots_[delivered++ % kInFlight];
       if (!stopped) undo.begin(chain);
-      if (auto ok = co_await slot.read.done(); !ok && !error) error = std::move(ok.error());
+      if (auto ok = co_await slot.read; !ok && !error) error = std::move(ok.error());
       const double ms_per_step = since_last.ms() / slot.n_steps;
       since_last = {};
       std::vector<kernels::Chosen> by_host;
@@ -321,17 +329,20 @@ class GpuExecutor : public Executor {
   void poll() override { device_.poll(); }
 
  private:
-  // Behind the body of a step: one value after the other, [n_tokens, columns].
+  // Behind the body of a step: one value after the other, [n_tokens, columns]. By two buffers in
+  // turn, so that a step may begin before what the one before it hands over has been read.
   Task<Result<void>> hand_over(uint32_t n_tokens, std::span<float> out) {
+    std::swap(handovers_[0], handovers_[1]);
+    const gpu::BufferId readback = handovers_[0];
     uint64_t at = 0;
     for (const plan::GpuPlan::Activation& value : program_->plan().outputs) {
       const uint64_t bytes = uint64_t{n_tokens} * value.columns * sizeof(float);
-      list_.copy(program_->buffer(value.slice), value.slice.offset, logits_readback_, at, bytes);
+      list_.copy(program_->buffer(value.slice), value.slice.offset, readback, at, bytes);
       at += bytes;
     }
     PUNA_CHECK(at == out.size_bytes());
-    PUNA_CO_TRY(device_.submit(list_));
-    co_return co_await read_back(device_, logits_readback_, std::as_writable_bytes(out));
+    PUNA_CO_TRY(device_.submit_early(list_));
+    co_return co_await read_back(device_, readback, std::as_writable_bytes(out));
   }
 
   // A chain of steps under way.
@@ -339,7 +350,7 @@ class GpuExecutor : public Executor {
     gpu::BufferId readback;
     uint32_t first = 0, n_steps = 0;  // of the decode's steps
     ChainIds ids{};
-    PendingRead read;
+    base::Later<Result<void>> read;
   };
 
   // Appends a part of a step to the list; where the host computes something in the middle of it,
@@ -391,7 +402,7 @@ class GpuExecutor : public Executor {
       const bool ahead = !is_last && !host_;
       plan::Step next = plan::next_step(step, std::span(step.output_rows).first(n_rows));
       const auto begun = ahead ? begin_ahead(next, n_rows) : Result<void>();
-      PUNA_CO_TRY(co_await slot.read.done());
+      PUNA_CO_TRY(co_await slot.read);
       PUNA_CO_TRY(Result<void>(begun));
       if (i > 0 || !reads) step_ms_ = since_last.ms();
       since_last = {};
@@ -455,7 +466,8 @@ class GpuExecutor : public Executor {
   }
   void read_logits(size_t n) {
     host_logits_.resize(n * n_out_);
-    logits_read_.start(device_, logits_readback_, std::as_writable_bytes(std::span(host_logits_)));
+    device_.read_back(logits_readback_, 0, std::as_writable_bytes(std::span(host_logits_)),
+                      logits_read_.callback());
   }
   // Where the host chooses, after the first step, whose chain brings the first of these logits; a
   // step with more is the only one, so that they are still there.
@@ -471,7 +483,7 @@ class GpuExecutor : public Executor {
         PUNA_CO_TRY(submit());
         read_logits(n);
       }
-      PUNA_CO_TRY(co_await logits_read_.done());
+      PUNA_CO_TRY(co_await logits_read_);
       for (size_t i = first; i < first + n; ++i) {
         const auto logits = std::span(host_logits_).subspan((i - first) * n_out_, n_out_);
         out.push_back(sampler_.choose(outputs[i].params, logits, outputs[i].text,
@@ -528,7 +540,8 @@ class GpuExecutor : public Executor {
                0, sizeof(slot.ids));
     // Nothing is under way before the first steps.
     PUNA_TRY(slot.first == 0 ? device_.submit_early(list_) : device_.submit(list_));
-    slot.read.start(device_, slot.readback, std::as_writable_bytes(std::span(slot.ids)));
+    device_.read_back(slot.readback, 0, std::as_writable_bytes(std::span(slot.ids)),
+                      slot.read.callback());
     return {};
   }
   Result<void> run_again(const Undo& undo) {
@@ -584,11 +597,12 @@ class GpuExecutor : public Executor {
   gpu::CommandList list_;
   std::optional<gpu::SubmitId> last_submit_;  // of steps without outputs
   gpu::BufferId logits_readback_;
+  std::array<gpu::BufferId, 2> handovers_;  // only of a graph that hands over
   std::array<Slot, kInFlight> slots_;
   // Of outputs whose token the host chooses.
   kernels::CpuSampler sampler_;
   std::vector<float> host_logits_;
-  PendingRead logits_read_;
+  base::Later<Result<void>> logits_read_;
   double step_ms_ = 0;   // of the last decode without a prompt; 0: not known yet
   double host_ms_ = 0;   // what the host took for outputs that are chosen once
   double pause_ms_ = 0;  // between two calls with such outputs
@@ -611,7 +625,7 @@ uint32_t chain_snapshots(const plan::CacheConfig& cache) {
 
 uint64_t gpu_staging_bytes(const plan::GpuPlan& plan, uint32_t n_out) {
   return std::max(kStagingBytes, readback_bytes(plan, n_out) + kInFlight * sizeof(ChainIds) +
-                                     plan.host_read_bytes());
+                                     2 * plan.handed_bytes() + plan.host_read_bytes());
 }
 
 Result<plan::GpuPlan> plan_for_gpu(const plan::Graph& graph, plan::CacheConfig cache,

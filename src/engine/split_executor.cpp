@@ -1,13 +1,23 @@
 #include "engine/split_executor.h"
 
 #include <algorithm>
+#include <array>
+#include <functional>
 #include <utility>
+#include <vector>
+
+#include "base/later.h"
 
 namespace puna::engine {
 namespace {
 
 using base::Result;
 using base::Task;
+
+template <class T>
+std::vector<T> copy_of(std::span<const T> values) {
+  return {values.begin(), values.end()};
+}
 
 class SplitExecutor : public Executor {
  public:
@@ -17,9 +27,20 @@ class SplitExecutor : public Executor {
         of_first_(first_->kept_bytes()),
         n_handed_(n_handed) {}
 
+  // What the first layers are still to hand over is read into begun_.
+  ~SplitExecutor() override {
+    for (; waits(); ++n_given_) {
+      while (!oldest().ran.await_ready()) first_->poll();
+    }
+  }
+
+  // A step without outputs is not waited for: the first layers are at one while the rest are at the
+  // one before it, and what passes between them goes through the host meanwhile.
   Task<Result<void>> run(plan::Step step, std::span<float> logits) override {
-    PUNA_CO_TRY(co_await run_first(step));
-    co_return co_await rest_->run(std::move(step), logits);
+    const bool may_wait = step.output_rows.empty() && first_->begins_ahead();
+    PUNA_CO_TRY(co_await begin(std::move(step)));
+    if (may_wait) co_return {};
+    co_return co_await hand_on(logits);
   }
 
   // A step at a time: the first layers need the id that the rest chose.
@@ -27,14 +48,16 @@ class SplitExecutor : public Executor {
                             OnChosen on_chosen) override {
     if (std::ranges::any_of(outputs, &OutputSampling::once)) n_steps = 1;
     for (uint32_t i = 0; i < n_steps; ++i) {
-      PUNA_CO_TRY(co_await run_first(step));
       plan::Step next = plan::next_step(step, step.output_rows);
+      PUNA_CO_TRY(co_await begin(std::move(step)));
+      auto handed = co_await take_handed();
+      if (!handed) co_return given(std::unexpected(std::move(handed.error())));
       bool goes_on = false;
       const auto on_step = [&](std::span<const kernels::Chosen> chosen) {
         std::ranges::transform(chosen, next.tokens.begin(), &kernels::Chosen::id);
         return goes_on = on_chosen(chosen).on;
       };
-      PUNA_CO_TRY(co_await rest_->decode(std::move(step), outputs, 1, on_step));
+      PUNA_CO_TRY(given(co_await rest_->decode(*std::move(handed), outputs, 1, on_step)));
       if (!goes_on) break;
       for (size_t r = 0; r < outputs.size(); ++r) outputs[r].text.push_back(next.tokens[r]);
       step = std::move(next);
@@ -45,19 +68,24 @@ class SplitExecutor : public Executor {
   Result<void> set_pages(uint32_t sequence, uint32_t first, std::span<const uint32_t> pages,
                          std::span<const uint32_t> window_pages) override {
     PUNA_TRY(first_->set_pages(sequence, first, pages, window_pages));
-    return rest_->set_pages(sequence, first, pages, window_pages);
+    return after_begun(
+        [this, sequence, first, pages = copy_of(pages), window_pages = copy_of(window_pages)] {
+          return rest_->set_pages(sequence, first, pages, window_pages);
+        });
   }
   Result<void> copy_page(PagePlace from, PagePlace to) override {
     PUNA_TRY(first_->copy_page(from, to));
-    return rest_->copy_page(from, to);
+    return after_begun([this, from, to] { return rest_->copy_page(from, to); });
   }
   Result<void> save_state(uint32_t sequence, uint32_t snapshot) override {
     PUNA_TRY(first_->save_state(sequence, snapshot));
-    return rest_->save_state(sequence, snapshot);
+    return after_begun(
+        [this, sequence, snapshot] { return rest_->save_state(sequence, snapshot); });
   }
   Result<void> restore_state(uint32_t snapshot, uint32_t sequence) override {
     PUNA_TRY(first_->restore_state(snapshot, sequence));
-    return rest_->restore_state(snapshot, sequence);
+    return after_begun(
+        [this, snapshot, sequence] { return rest_->restore_state(snapshot, sequence); });
   }
 
   // Both parts know all states and layers; those of the other one are empty.
@@ -74,28 +102,36 @@ class SplitExecutor : public Executor {
   }
   Task<Result<void>> read_page(PagePlace page, std::span<std::byte> out) override {
     const size_t n = bytes_of_first(page);
+    PUNA_CO_TRY(co_await settle());
     PUNA_CO_TRY(co_await first_->read_page(page, out.first(n)));
     co_return co_await rest_->read_page(page, out.subspan(n));
   }
   Result<void> write_page(PagePlace page, std::span<const std::byte> bytes) override {
     const size_t n = bytes_of_first(page);
     PUNA_TRY(first_->write_page(page, bytes.first(n)));
-    return rest_->write_page(page, bytes.subspan(n));
+    return after_begun(
+        [this, page, bytes = copy_of(bytes.subspan(n))] { return rest_->write_page(page, bytes); });
   }
   Task<Result<void>> read_state(uint32_t snapshot, size_t state,
                                 std::span<std::byte> out) override {
+    PUNA_CO_TRY(co_await settle());
     co_return co_await with_state(state).read_state(snapshot, state, out);
   }
   Result<void> write_state(uint32_t snapshot, size_t state,
                            std::span<const std::byte> bytes) override {
-    return with_state(state).write_state(snapshot, state, bytes);
+    if (of_first_.states[state] > 0) return first_->write_state(snapshot, state, bytes);
+    return after_begun([this, snapshot, state, bytes = copy_of(bytes)] {
+      return rest_->write_state(snapshot, state, bytes);
+    });
   }
 
   Result<StepTimes> time_step(const plan::Step& step,
                               const kernels::SamplingParams& sampling) override {
+    PUNA_TRY(base::run_until(settle(), [this] { poll(); }));
     PUNA_TRY(StepTimes times, first_->time_step(step, sampling));
     plan::Step handed = step;
-    handed.handed.resize(size_t{n_handed_} * step.n_tokens());
+    const std::vector<float> values(size_t{n_handed_} * step.n_tokens());
+    handed.handed = values;
     PUNA_TRY(StepTimes rest, rest_->time_step(handed, sampling));
     times.kernels.insert(times.kernels.end(), rest.kernels.begin(), rest.kernels.end());
     times.step_us += rest.step_us;
@@ -112,6 +148,7 @@ class SplitExecutor : public Executor {
     return use += rest_->host_memory();
   }
   Task<Result<void>> rest() override {
+    PUNA_CO_TRY(co_await settle());
     PUNA_CO_TRY(co_await first_->rest());
     co_return co_await rest_->rest();
   }
@@ -121,12 +158,59 @@ class SplitExecutor : public Executor {
   }
 
  private:
-  // Fills step.handed.
-  Task<Result<void>> run_first(plan::Step& step) {
-    std::vector<float> handed(size_t{n_handed_} * step.n_tokens());
-    PUNA_CO_TRY(co_await first_->run(step, handed));
-    step.handed = std::move(handed);
+  // A step that the first layers have begun.
+  struct Begun {
+    plan::Step step;
+    std::vector<float> values;  // that they hand over
+    base::Later<Result<void>> ran;
+  };
+
+  // Whether the rest were not given all of them, and the first of those.
+  bool waits() const { return n_given_ < n_begun_; }
+  Begun& oldest() { return begun_[n_given_ % begun_.size()]; }
+
+  // The first layers begin a step; then the rest are given the one before it, if they were not yet.
+  Task<Result<void>> begin(plan::Step step) {
+    const bool one_waits = waits();
+    Begun& begun = begun_[n_begun_++ % begun_.size()];
+    begun.step = std::move(step);
+    begun.values.resize(size_t{n_handed_} * begun.step.n_tokens());
+    base::deliver(first_->run(begun.step, begun.values), begun.ran.callback());
+    if (one_waits) PUNA_CO_TRY(co_await hand_on({}));
     co_return {};
+  }
+
+  // Gives the rest the oldest step that they were not given; without room for logits none are made.
+  Task<Result<void>> hand_on(std::span<float> logits) {
+    auto handed = co_await take_handed();
+    if (!handed) co_return given(std::unexpected(std::move(handed.error())));
+    if (logits.empty()) handed->output_rows.clear();
+    co_return given(co_await rest_->run(*std::move(handed), logits));
+  }
+  // That step, with what the first layers have made of it. given() follows.
+  Task<Result<plan::Step>> take_handed() {
+    Begun& begun = oldest();
+    PUNA_CO_TRY(co_await begun.ran);
+    begun.step.handed = begun.values;
+    co_return std::move(begun.step);
+  }
+  // The rest have taken it, or failed to: they go on with what was to come after it.
+  Result<void> given(Result<void> done) {
+    ++n_given_;
+    for (const auto& what : std::exchange(later_, {})) PUNA_TRY(what());
+    return done;
+  }
+  // Nothing waits any longer.
+  Task<Result<void>> settle() {
+    while (waits()) PUNA_CO_TRY(co_await hand_on({}));
+    co_return {};
+  }
+
+  // What the rest do behind the steps that the first layers have begun.
+  Result<void> after_begun(std::function<Result<void>()> what) {
+    if (!waits()) return what();
+    later_.push_back(std::move(what));
+    return {};
   }
 
   size_t bytes_of_first(PagePlace page) const {
@@ -137,6 +221,9 @@ class SplitExecutor : public Executor {
   std::unique_ptr<Executor> first_, rest_;
   KeptBytes of_first_;
   uint32_t n_handed_;
+  std::array<Begun, 2> begun_;          // in turn
+  uint64_t n_begun_ = 0, n_given_ = 0;  // steps
+  std::vector<std::function<Result<void>()>> later_;
 };
 
 }  // namespace

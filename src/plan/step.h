@@ -20,8 +20,9 @@ struct Step {
   std::vector<float> media;
   // How each row stands to media; empty: all are rows of texts without any.
   std::vector<kernels::RowPlace> places;
-  // Of a graph that takes over values: these, one after the other, [n_tokens, columns] each.
-  std::vector<float> handed;
+  // Of a graph that takes over values: these, one after the other, [n_tokens, columns] each. They
+  // live until the step has been taken (Executor::run, or decode, has returned).
+  std::span<const float> handed;
   uint32_t n_tokens() const { return static_cast<uint32_t>(tokens.size()); }
   // Adds tokens of a sequence, the first at position `first`; their places are the caller's to add.
   void add(uint32_t sequence, std::span<const int32_t> more, uint32_t first);

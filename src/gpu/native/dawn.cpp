@@ -174,12 +174,21 @@ class Dawn final : public Instance {
     return wgpu().DeviceCreateShaderModule(device, &descriptor);
   }
 
+  // What does not fit the 4 MiB that it keeps for writes is given memory of its own each time: 8
+  // MiB took 7.6 ms on an H200, in pieces 4.6.
+  size_t largest_write() const override { return size_t{1} << 20; }
+
   Ticket submit(WGPUDevice, WGPUQueue queue, WGPUCommandBuffer commands) override {
     wgpu().QueueSubmit(queue, 1, &commands);
     WGPUQueueWorkDoneCallbackInfo callback = WGPU_QUEUE_WORK_DONE_CALLBACK_INFO_INIT;
     callback.mode = WGPUCallbackMode_AllowProcessEvents;
     callback.callback = [](WGPUQueueWorkDoneStatus, WGPUStringView, void*, void*) {};
     return wgpu().QueueOnSubmittedWorkDone(queue, callback).id;
+  }
+  bool may_have_run(Ticket ticket) override {
+    WGPUFutureWaitInfo info = {};
+    info.future = {ticket};
+    return wgpu().InstanceWaitAny(instance_, 1, &info, /*timeoutNS=*/0) != WGPUWaitStatus_TimedOut;
   }
   void wait_for(WGPUDevice device, Ticket ticket) override {
     settle(WGPUFuture{ticket});

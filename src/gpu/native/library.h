@@ -74,7 +74,12 @@ class Instance {
                                                 const WGPUShaderModuleDescriptor& descriptor,
                                                 bool trusted) = 0;
 
+  // Bytes that a write to a buffer takes at once without a detour; longer ones are cut.
+  virtual size_t largest_write() const { return SIZE_MAX; }
+
   virtual Ticket submit(WGPUDevice device, WGPUQueue queue, WGPUCommandBuffer commands) = 0;
+  // Whether the submit has run, where that costs next to nothing to ask; else true.
+  virtual bool may_have_run(Ticket) { return true; }
   // Blocks until the submit has run; callbacks that became due run meanwhile.
   virtual void wait_for(WGPUDevice device, Ticket ticket) = 0;
   // Lets due callbacks run, without blocking.

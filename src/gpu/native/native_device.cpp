@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 
+#include "base/clock.h"
 #include "base/log.h"
 
 namespace puna::gpu::native {
@@ -16,6 +18,8 @@ using base::Result;
 
 // Waits older than this many submits wait for the oldest remembered one instead, which ran later.
 constexpr size_t kRememberedSubmits = 64;
+// A wait of less is brief.
+constexpr double kBriefMs = 2;
 // Memory of destroyed buffers that is worth a wait before more is taken.
 constexpr uint64_t kReclaimed = 64u << 20;
 
@@ -297,7 +301,12 @@ Result<void> NativeDevice::write_buffer(BufferId id, uint64_t offset,
   if (buffer == nullptr) return fail_unknown("buffer", id.value);
   PUNA_TRY(check_write(buffer->facts, offset, bytes.size()));
   if (bytes.empty()) return {};
-  wgpu_.QueueWriteBuffer(queue_, buffer->handle, offset, bytes.data(), bytes.size());
+  while (!bytes.empty()) {
+    const auto piece = bytes.first(std::min(bytes.size(), instance_->largest_write()));
+    wgpu_.QueueWriteBuffer(queue_, buffer->handle, offset, piece.data(), piece.size());
+    offset += piece.size();
+    bytes = bytes.subspan(piece.size());
+  }
   return alive();
 }
 
@@ -497,8 +506,21 @@ void NativeDevice::poll() {
   bool any_ready = health_->lost;
   for (const auto& read : reads_) any_ready = any_ready || read->ready;
   if (!any_ready && !reads_.empty() && reads_.front()->ticket != 0)
-    instance_->wait_for(device_, reads_.front()->ticket);
+    wait_for_read(reads_.front()->ticket);
   deliver();
+}
+
+// A thread that sleeps wakes up late, on a core that has slowed down: where waits are brief, as in
+// a decode that goes from one card to another and back with each token, it stays awake. Not beside
+// an integrated GPU, whose power it would take, or a software one, whose cores.
+void NativeDevice::wait_for_read(Ticket ticket) {
+  const base::Timer timer;
+  if (brief_ && info_.type == AdapterType::kDiscrete) {
+    while (timer.ms() < kBriefMs && !instance_->may_have_run(ticket)) {
+    }
+  }
+  instance_->wait_for(device_, ticket);
+  brief_ = timer.ms() < kBriefMs;
 }
 
 void NativeDevice::lose_for_test() {

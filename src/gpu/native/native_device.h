@@ -98,6 +98,7 @@ class NativeDevice final : public Device {
   base::Result<void> start_read(BufferId id, uint64_t offset, std::span<std::byte> out,
                                 ReadDone& done);
   base::Result<void> finish(Read& read);
+  void wait_for_read(Ticket ticket);
   void deliver();
 
   std::shared_ptr<Instance> instance_;
@@ -116,6 +117,7 @@ class NativeDevice final : public Device {
   std::map<std::vector<Access>, Layout> layouts_;
   std::unordered_map<std::string, uint32_t> by_wgsl_;
   std::deque<std::shared_ptr<Read>> reads_;
+  bool brief_ = false;  // the last wait for one of them was
   // Tickets of the last submits, the newest at the back; submit ids are consecutive.
   std::deque<Ticket> tickets_;
   uint64_t last_submit_ = 0;
