@@ -252,6 +252,29 @@ TEST_CASE("a model split over two GPUs gives what the CPU gives alone") {
   }
 }
 
+// While one card is at a step the other is at the one before.
+TEST_CASE("prompts of several steps over two GPUs give what the CPU gives alone") {
+  for (const char* architecture : {"llama", "qwen35"}) {
+    CAPTURE(architecture);
+    auto device = open_gpu();
+    if (!device) return;
+    fixtures::TinyShape shape = shape_of(architecture);
+    shape.context = 2048;
+    const auto model = [&] {
+      return shape.architecture == "qwen35" ? fixtures::tiny_recurrent_model(shape)
+                                            : fixtures::tiny_model(shape);
+    };
+    auto split = load(model(), std::move(device), {}, over_gpus({1, 1}));
+    REQUIRE_MESSAGE(split.has_value(), split.error().text());
+    auto cpu = load(model(), nullptr, {});
+    // The second one goes on behind a part of the first.
+    for (const size_t n : {1300, 700, 1500}) {
+      CAPTURE(n);
+      CHECK(greedy(**split, prompt(n), 6) == greedy(**cpu, prompt(n), 6));
+    }
+  }
+}
+
 TEST_CASE("layers are on the CPU and two GPUs where that is asked for") {
   auto device = open_gpu();
   if (!device) return;
