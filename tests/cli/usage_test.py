@@ -129,6 +129,9 @@ class Usage(unittest.TestCase):
             self.check_fails(2, shape.split(":")[-1] or ":", "bench", "--synthetic", shape)
         self.check_fails(2, "--model", "bench", "--model", MODEL, "--synthetic", "llama3.2-1b:q4_0")
         self.check_fails(2, "-p 0", "bench", "--model", MODEL, "-p", "0", "-n", "0")
+        for flag in (["--hops"], ["--types", "q4_0"]):
+            self.check_fails(2, "take no model", "bench", "--model", MODEL, *flag)
+            self.check_fails(1, "is for GPUs", "bench", "--device", "cpu", *flag)
         for flag, value in [("-p", "-1"), ("-r", "0"), ("-d", "x"), ("-d", "1,,x")]:
             self.check_fails(2, value.strip("1,"), "bench", "--model", MODEL, f"{flag}{value}")
         self.check_fails(1, "sees no pictures", "bench", "--model", MODEL, "--image", "64x64")
