@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/hex.h"
 #include "base/utf8.h"
 #include "grammar/cursor.h"
 #include "grammar/regex_tables.h"
@@ -294,14 +295,9 @@ class RegexParser : Cursor {
   base::Result<char32_t> hex(uint32_t digits) {
     char32_t value = 0;
     for (uint32_t i = 0; i < digits; ++i, ++at_) {
-      const char c = more() ? text_[at_] : '\0';
-      if (c >= '0' && c <= '9') {
-        value = value * 16 + static_cast<char32_t>(c - '0');
-      } else if ((c | 0x20) >= 'a' && (c | 0x20) <= 'f') {
-        value = value * 16 + static_cast<char32_t>((c | 0x20) - 'a' + 10);
-      } else {
-        return fail(fmt::format("Here {} hexadecimal digits are wanted.", digits));
-      }
+      const int digit = more() ? base::hex_digit(text_[at_]) : -1;
+      if (digit < 0) return fail(fmt::format("Here {} hexadecimal digits are wanted.", digits));
+      value = value * 16 + static_cast<char32_t>(digit);
     }
     return value;
   }

@@ -2,15 +2,10 @@
 
 #include <algorithm>
 
+#include "base/hex.h"
+
 namespace puna::server {
 namespace {
-
-int hex_digit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
 
 // In a query, "+" is a space.
 std::optional<std::string> decoded(std::string_view text, bool in_query) {
@@ -18,10 +13,9 @@ std::optional<std::string> decoded(std::string_view text, bool in_query) {
   for (size_t i = 0; i < text.size(); ++i) {
     char c = text[i];
     if (c == '%') {
-      if (i + 2 >= text.size()) return {};
-      const int high = hex_digit(text[i + 1]), low = hex_digit(text[i + 2]);
-      if (high < 0 || low < 0) return {};
-      c = static_cast<char>(high * 16 + low);
+      const auto byte = base::hex_byte(text.substr(i + 1));
+      if (!byte) return {};
+      c = *byte;
       i += 2;
     } else if (c == '+' && in_query) {
       c = ' ';

@@ -3,6 +3,9 @@
 // quotes of b'...': printable ASCII as it is, the rest as \t, \n, \r, \\, \', \" or \xff.
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "base/hex.h"
 #include "tokenizer/piece_trie.h"
 #include "tokenizer/pieces.h"
 #include "tokenizer/tokenizers.h"
@@ -10,12 +13,6 @@
 namespace puna::tokenizer {
 
 namespace {
-
-int hex_digit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  return -1;
-}
 
 // Takes the escape that `text` begins with, behind its backslash, and appends its byte; gives how
 // much it has taken, 0 of one that Python does not write.
@@ -26,10 +23,11 @@ size_t take_escape(std::string_view text, std::string& out) {
     out.push_back(kBytes[at]);
     return 1;
   }
-  if (text[0] != 'x' || text.size() < 3) return 0;
-  const int high = hex_digit(text[1]), low = hex_digit(text[2]);
-  if (high < 0 || low < 0) return 0;
-  out.push_back(static_cast<char>(16 * high + low));
+  const auto is_small = [](char c) { return c < 'A' || c > 'F'; };
+  if (text[0] != 'x' || !std::ranges::all_of(text.substr(1, 2), is_small)) return 0;
+  const auto byte = base::hex_byte(text.substr(1));
+  if (!byte) return 0;
+  out.push_back(*byte);
   return 3;
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/hex.h"
 #include "tokenizer/vocabulary.h"
 
 namespace puna::tokenizer {
@@ -43,16 +44,8 @@ inline bool needs_prefix(SpacePrefix rule, std::string_view part, bool at_start)
 // The byte of "<0x41>", or -1.
 inline int byte_of(std::string_view token) {
   if (token.size() != 6 || !token.starts_with("<0x") || token[5] != '>') return -1;
-  int byte = 0;
-  for (const char c : token.substr(3, 2)) {
-    const int digit = c >= '0' && c <= '9'   ? c - '0'
-                      : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                      : c >= 'a' && c <= 'f' ? c - 'a' + 10
-                                             : -1;
-    if (digit < 0) return -1;
-    byte = byte * 16 + digit;
-  }
-  return byte;
+  const auto byte = base::hex_byte(token.substr(3, 2));
+  return byte ? static_cast<unsigned char>(*byte) : -1;
 }
 
 }  // namespace puna::tokenizer

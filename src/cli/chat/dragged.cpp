@@ -11,6 +11,7 @@
 #include <span>
 #include <utility>
 
+#include "base/hex.h"
 #include "media/decode.h"
 #include "media/sound.h"
 
@@ -26,25 +27,11 @@ constexpr std::string_view kFileScheme = "file://";
 // What may follow a path in a sentence.
 constexpr std::string_view kPunctuation = ".,;:!?)";
 
-std::optional<int> hex_digit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  const char lower = static_cast<char>(c | 0x20);
-  if (lower >= 'a' && lower <= 'f') return lower - 'a' + 10;
-  return std::nullopt;
-}
-
 // The path of a file:// address of this machine.
 std::string path_of_address(std::string_view address) {
   std::string_view rest = address.substr(kFileScheme.size());
   if (rest.starts_with("localhost/")) rest.remove_prefix(std::string_view("localhost").size());
-  std::string out;
-  for (size_t i = 0; i < rest.size(); ++i) {
-    const auto high = rest[i] == '%' && i + 2 < rest.size() ? hex_digit(rest[i + 1]) : std::nullopt;
-    const auto low = high ? hex_digit(rest[i + 2]) : std::nullopt;
-    out += low ? static_cast<char>(*high * 16 + *low) : rest[i];
-    if (low) i += 2;
-  }
-  return out;
+  return base::percent_decoded(rest);
 }
 
 std::string whole_path(std::string path) {

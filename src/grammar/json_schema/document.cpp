@@ -5,6 +5,7 @@
 #include <array>
 #include <optional>
 
+#include "base/hex.h"
 #include "grammar/json_schema/keywords.h"
 
 namespace puna::grammar {
@@ -57,28 +58,6 @@ std::string without_dot_segments(std::string_view path) {
     } else {
       out += segment;
     }
-  }
-  return out;
-}
-
-int hex_digit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
-
-std::string percent_decoded(std::string_view text) {
-  std::string out;
-  for (size_t i = 0; i < text.size(); ++i) {
-    const int high = text[i] == '%' && i + 2 < text.size() ? hex_digit(text[i + 1]) : -1;
-    const int low = high >= 0 ? hex_digit(text[i + 2]) : -1;
-    if (low < 0) {
-      out += text[i];
-      continue;
-    }
-    out += static_cast<char>(high * 16 + low);
-    i += 2;
   }
   return out;
 }
@@ -264,7 +243,7 @@ Result<const Json*> SchemaDocument::resolve(const Json& from, std::string_view r
   const size_t hash = ref.find('#');
   const std::string uri = hash == 0 ? base : resolve_uri(base, ref);
   const std::string fragment =
-      hash == std::string_view::npos ? std::string() : percent_decoded(ref.substr(hash + 1));
+      hash == std::string_view::npos ? std::string() : base::percent_decoded(ref.substr(hash + 1));
   if (!fragment.empty() && !fragment.starts_with('/')) {
     if (const auto found = anchors_.find(fmt::format("{}#{}", uri, fragment));
         found != anchors_.end()) {

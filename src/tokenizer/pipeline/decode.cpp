@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tokenizer/byte_map.h"
+#include "tokenizer/space_marks.h"
 
 namespace puna::tokenizer {
 
@@ -49,22 +50,14 @@ void byte_fallback(Tokens& tokens) {
   Tokens out;
   bool after_byte = false;
   for (std::string& token : tokens) {
-    const auto digit = [&](size_t i) {
-      const char c = token[i];
-      return c >= '0' && c <= '9'   ? c - '0'
-             : c >= 'A' && c <= 'F' ? c - 'A' + 10
-             : c >= 'a' && c <= 'f' ? c - 'a' + 10
-                                    : -1;
-    };
-    const bool byte = token.size() == 6 && token.starts_with("<0x") && token[5] == '>' &&
-                      digit(3) >= 0 && digit(4) >= 0;
-    if (byte) token = std::string(1, static_cast<char>(digit(3) * 16 + digit(4)));
-    if (byte && after_byte) {
+    const int byte = byte_of(token);
+    if (byte >= 0) token = std::string(1, static_cast<char>(byte));
+    if (byte >= 0 && after_byte) {
       out.back().append(token);
     } else {
       out.push_back(std::move(token));
     }
-    after_byte = byte;
+    after_byte = byte >= 0;
   }
   tokens = std::move(out);
 }

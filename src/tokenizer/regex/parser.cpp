@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "base/hex.h"
 #include "base/utf8.h"
 #include "tokenizer/regex/node.h"
 
@@ -308,11 +309,7 @@ class Parser {
     char32_t value = 0;
     size_t n = 0;
     for (; n < most && !done(); ++n, ++at_) {
-      const char c = text_[at_];
-      const int digit = c >= '0' && c <= '9'   ? c - '0'
-                        : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                        : c >= 'a' && c <= 'f' ? c - 'a' + 10
-                                               : -1;
+      const int digit = base::hex_digit(text_[at_]);
       if (digit < 0) break;
       value = value * 16 + static_cast<char32_t>(digit);
     }
