@@ -4,17 +4,19 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
+#include "cli/bench_parallel.h"
+#include "cli/measured.h"
 #include "cli/options.h"
 #include "cli/output.h"
-#include "service/open.h"
 
 namespace puna::cli {
 namespace {
 
-using base::ErrorCode;
 using base::Json;
 using base::Result;
 
@@ -69,11 +71,6 @@ struct Hop {
   double read_us = 0, write_us = 0;
 };
 
-double median(std::vector<double>& values) {
-  std::ranges::nth_element(values, values.begin() + static_cast<ptrdiff_t>(values.size() / 2));
-  return values[values.size() / 2];
-}
-
 Result<Hop> measure(End& from, End& to, uint64_t bytes) {
   std::vector<std::byte> values(bytes);
   std::vector<double> reads, writes;
@@ -87,7 +84,10 @@ Result<Hop> measure(End& from, End& to, uint64_t bytes) {
     reads.push_back(read_us);
     writes.push_back(write.ms() * 1000);
   }
-  return Hop{bytes, median(reads), median(writes)};
+  const auto median = [](std::vector<double> values) {
+    return rate_json(std::move(values)).find("median")->number();
+  };
+  return Hop{bytes, median(std::move(reads)), median(std::move(writes))};
 }
 
 // Milliseconds of the same work on each of the ends, begun together; the best of some tries.
@@ -110,12 +110,7 @@ Result<double> work_ms(std::span<End* const> ends) {
 Result<int> bench_hops(const ModelFlags& flags, bool json) {
   ProgressBar bar;
   PUNA_TRY(const service::OpenOptions options, open_options(flags, {}, bar));
-  PUNA_TRY(const service::DeviceUse use, service::open_device(options));
-  if (!use.device) {
-    return base::fail(
-        ErrorCode::kUnsupported,
-        fmt::format("--hops is for GPUs, and the device is {} ({}).", use.name, use.why));
-  }
+  PUNA_TRY(const service::DeviceUse use, open_gpu(options, "--hops"));
   engine::MoreGpus::Devices more;
   if (use.open_more) {
     PUNA_TRY(more, use.open_more());

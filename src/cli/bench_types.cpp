@@ -108,12 +108,7 @@ Result<int> bench_types(const ModelFlags& flags, const std::string& types,
   catch_interrupts();
   ProgressBar bar;
   PUNA_TRY(const service::OpenOptions options, open_options(flags, {}, bar));
-  PUNA_TRY(const service::DeviceUse use, service::open_device(options));
-  if (!use.device) {
-    return base::fail(
-        ErrorCode::kUnsupported,
-        fmt::format("--types is for GPUs, and the device is {} ({}).", use.name, use.why));
-  }
+  PUNA_TRY(const service::DeviceUse use, open_gpu(options, "--types"));
   const auto profile = service::profile_for(*use.device, options.engine.numerics);
   PUNA_TRY(const kernels::Ceilings ceilings, kernels::measure_ceilings(*use.device));
   Json rows = Json::array();

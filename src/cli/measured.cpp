@@ -19,6 +19,15 @@ constexpr uint32_t kDecode = 1, kPrefill = kernels::kMaxStepTokens;
 
 }  // namespace
 
+base::Result<service::DeviceUse> open_gpu(const service::OpenOptions& options,
+                                          std::string_view flag) {
+  PUNA_TRY(service::DeviceUse use, service::open_device(options));
+  if (use.device) return use;
+  return base::fail(
+      base::ErrorCode::kUnsupported,
+      fmt::format("{} is for GPUs, and the device is {} ({}).", flag, use.name, use.why));
+}
+
 Json ceilings_json(const kernels::Ceilings& ceilings) {
   Json out = Json::object();
   out.set("read_gb_per_s", ceilings.read_gb_per_s).set("f32_tflops", ceilings.f32_tflops);

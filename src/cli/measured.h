@@ -2,12 +2,19 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "base/json.h"
 #include "kernels/ceiling/ceiling.h"
 #include "kernels/profile/profile.h"
+#include "service/open.h"
 
 namespace puna::cli {
+
+// The GPU that `flag` measures. Errors: those of service::open_device(); kUnsupported where it is
+// the CPU.
+base::Result<service::DeviceUse> open_gpu(const service::OpenOptions& options,
+                                          std::string_view flag);
 
 base::Json ceilings_json(const kernels::Ceilings& ceilings);
 

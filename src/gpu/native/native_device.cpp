@@ -300,7 +300,6 @@ Result<void> NativeDevice::write_buffer(BufferId id, uint64_t offset,
   const Buffer* buffer = find(id);
   if (buffer == nullptr) return fail_unknown("buffer", id.value);
   PUNA_TRY(check_write(buffer->facts, offset, bytes.size()));
-  if (bytes.empty()) return {};
   while (!bytes.empty()) {
     const auto piece = bytes.first(std::min(bytes.size(), instance_->largest_write()));
     wgpu_.QueueWriteBuffer(queue_, buffer->handle, offset, piece.data(), piece.size());
