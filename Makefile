@@ -10,6 +10,8 @@ PROMPT ?= Why is the sky blue? Answer in two sentences.
 TIDY_SECONDS ?= 90
 FUZZ_SECONDS ?= 5
 JOBS ?= $(shell nproc)
+# Whether files of a room are compiled together: OFF where you change a file at a time (cmake/together.cmake).
+TOGETHER ?= ON
 
 .PHONY: run test check bench dawn help setup build wasm clean
 
@@ -22,7 +24,7 @@ setup:
 # Without the web page where its tools cannot be had.
 build: setup
 	@tools/setup --web || echo "The program is built without its web page; docs/web.md says what else there is." >&2
-	cmake --preset release
+	cmake --preset release -DPUNA_TOGETHER=$(TOGETHER)
 	cmake --build --preset release -j $(JOBS) --target puna
 
 run: build
@@ -32,9 +34,9 @@ run: build
 # the last thing printed.
 test: setup
 	@tools/setup --web --wasm --browser
-	cmake --preset wasm
+	cmake --preset wasm -DPUNA_TOGETHER=$(TOGETHER)
 	cmake --build --preset wasm -j $(JOBS)
-	cmake --preset release
+	cmake --preset release -DPUNA_TOGETHER=$(TOGETHER)
 	cmake --build --preset release -j $(JOBS)
 	@printf 'subdirs("release" "wasm")\n' > build/CTestTestfile.cmake
 	ctest --test-dir build -j $(JOBS) --output-on-failure
@@ -47,10 +49,10 @@ check:
 	tools/operations_table
 	tools/format --check
 	tools/tidy --seconds $(TIDY_SECONDS)
-	cmake --preset dev
+	cmake --preset dev -DPUNA_TOGETHER=$(TOGETHER)
 	cmake --build --preset dev -j $(JOBS) --target unit_tests
 	ctest --preset dev -j $(JOBS) -L unit
-	cmake --preset tsan
+	cmake --preset tsan -DPUNA_TOGETHER=$(TOGETHER)
 	cmake --build --preset tsan -j $(JOBS) --target thread_tests
 	ctest --preset tsan -L threads
 	tools/fuzz $(FUZZ_SECONDS)

@@ -19,7 +19,7 @@ using Kind = Field::Kind;
 
 constexpr double kLongest = UINT32_MAX;
 
-constexpr Field kFields[] = {
+constexpr Field kAnswerFields[] = {
     {"model", Kind::kText, "A name of the model; none: the one that is served."},
     Field{"stream", Kind::kFlag, "The answer comes in pieces, as it is written."}.or_else("false"),
     Field{"n", Kind::kInteger, "Answers to each prompt.", 1, kMaxAnswers}.or_else("1"),
@@ -136,7 +136,7 @@ Result<std::vector<std::string>> read_stops(std::string_view field, const Body& 
   return stops;
 }
 
-std::span<const Field> answer_fields() { return kFields; }
+std::span<const Field> answer_fields() { return kAnswerFields; }
 
 Texts texts_of(const AnswerFields& answer) {
   Texts out;

@@ -22,7 +22,7 @@ using Effect = Field::Effect;
 
 namespace {
 
-constexpr Field kFields[] = {
+constexpr Field kTestedFields[] = {
     {"name", Kind::kText, ""},
     {"on", Kind::kFlag, ""},
     {"much", Kind::kNumber, "", 0, 2},
@@ -106,7 +106,7 @@ void check_rows(std::span<const Field> table) {
 }  // namespace
 
 TEST_CASE("each row of a table takes what it says and refuses all else by name") {
-  check_rows(kFields);
+  check_rows(kTestedFields);
   check_rows(sampling_fields());
   check_rows(answer_fields());
   check_rows(llama::completion_fields());
@@ -121,30 +121,30 @@ TEST_CASE("each row of a table takes what it says and refuses all else by name")
 TEST_CASE("what is read is what stands there, and what is not given or null is missing") {
   const Json json = *Json::parse(R"({"name": "a", "on": false, "much": 2, "many": -1, "ends": "x",
                                      "list": null, "unheard_of": 1})");
-  const auto body = Body::read(json, {kFields});
+  const auto body = Body::read(json, {kTestedFields});
   REQUIRE(body.has_value());
   CHECK(body->text("name") == "a");
   CHECK(body->flag("on") == false);
   CHECK(body->number("much") == 2);
   CHECK(body->integer("many") == -1);
   CHECK(body->texts("ends") == std::vector<std::string>{"x"});
-  CHECK(Body::read(one("many", 4.0), {kFields})->integer("many") == 4);
-  CHECK_FALSE(Body::read(one("many", 4.5), {kFields}).has_value());
+  CHECK(Body::read(one("many", 4.0), {kTestedFields})->integer("many") == 4);
+  CHECK_FALSE(Body::read(one("many", 4.5), {kTestedFields}).has_value());
   CHECK_FALSE(body->has("list"));
   CHECK_FALSE(body->has("object"));
   // Nothing has been checked of what has no effect, so nothing is read of it.
   CHECK_FALSE(body->has("unheard_of"));
-  CHECK(error_of(Json::array(), {kFields}).message ==
+  CHECK(error_of(Json::array(), {kTestedFields}).message ==
         "The request has to be a JSON object; it is of type array.");
-  CHECK(error_of(one("much", 2.5), {kFields}).message ==
+  CHECK(error_of(one("much", 2.5), {kTestedFields}).message ==
         "The field \"much\" is 2.5, but has to be a number from 0 to 2.");
   for (const char* side : {"lef", "left|right", "", "|"}) {
-    CHECK(error_of(one("side", side), {kFields}).message ==
+    CHECK(error_of(one("side", side), {kTestedFields}).message ==
           fmt::format("The field \"side\" is \"{}\", but has to be left, right or up or down.",
                       side));
   }
   for (const char* side : {"left", "right", "up or down"})
-    CHECK(Body::read(one("side", side), {kFields}).has_value());
-  CHECK(error_of(one("later", 2), {kFields}).message ==
+    CHECK(Body::read(one("side", side), {kTestedFields}).has_value());
+  CHECK(error_of(one("later", 2), {kTestedFields}).message ==
         "The field \"later\" is not supported: not yet.");
 }

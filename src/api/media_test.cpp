@@ -14,9 +14,11 @@
 #include "api/openai/chat_request.h"
 #include "api/openai/response_request.h"
 #include "api/testing/served.h"
+#include "api/testing/talks.h"
 
 using namespace puna;
 using namespace puna::api;
+using api::test::json;
 using base::ErrorCode;
 using base::Json;
 using models::Sense;
@@ -46,12 +48,6 @@ std::string shown(const service::Request& request) {
 const service::LoadedModel& model() {
   static const service::LoadedModel kModel = service::test::scripted_model(kTemplate);
   return kModel;
-}
-
-Json json(std::string_view text) {
-  auto out = Json::parse(text);
-  REQUIRE_MESSAGE(out.has_value(), text);
-  return *std::move(out);
 }
 
 service::Request chat_of(std::string_view messages) {

@@ -21,7 +21,7 @@ using Kind = Field::Kind;
 constexpr std::string_view kChoices =
     "auto, none, required, {type: \"function\", name} or {type: \"allowed_tools\", mode, tools}";
 
-constexpr Field kFields[] = {
+constexpr Field kToolChoiceFields[] = {
     Field{"tool_choice", Kind::kAny,
           "auto: the model may call. required: it calls at least once. {type: \"function\", name}: "
           "it calls that tool, once. {type: \"allowed_tools\", mode, tools}: auto or required, of "
@@ -71,7 +71,7 @@ Result<void> read_allowed(const Json& choice, ToolUse& out) {
 
 }  // namespace
 
-std::span<const Field> tool_choice_fields() { return kFields; }
+std::span<const Field> tool_choice_fields() { return kToolChoiceFields; }
 
 Result<ToolUse> read_tool_choice(const Body& body) {
   ToolUse out;

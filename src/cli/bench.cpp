@@ -36,7 +36,7 @@ constexpr uint32_t kMaxTexts = 4096;      // at once
 
 using Ceilings = std::optional<kernels::Ceilings>;
 
-struct Flags {
+struct BenchFlags {
   ModelFlags model;
   std::string synthetic;
   std::optional<uint32_t> prompt, decode;
@@ -58,7 +58,7 @@ struct Flags {
 };
 
 // What decodes choose their tokens by.
-kernels::SamplingParams sampling_of(const Flags& flags) {
+kernels::SamplingParams sampling_of(const BenchFlags& flags) {
   kernels::SamplingParams params;  // as puna run
   if (flags.sampling == "greedy") params.temperature = 0;
   return params;
@@ -110,7 +110,7 @@ struct Measured {
   Ceilings ceilings;             // with --kernels
 };
 
-Result<Measured> measure_all(const Flags& flags, service::LoadedModel& model) {
+Result<Measured> measure_all(const BenchFlags& flags, service::LoadedModel& model) {
   using Kind = service::Phase::Kind;
   Measured out;
   const auto add = [&](Kind kind, uint32_t n_tokens, uint32_t depth) -> Result<void> {
@@ -138,7 +138,7 @@ Result<Measured> measure_all(const Flags& flags, service::LoadedModel& model) {
 }
 
 // With --kernels: where a step goes in which so many texts are written, behind their prompts.
-Result<Measured> steps_of_parallel(const Flags& flags, service::LoadedModel& model) {
+Result<Measured> steps_of_parallel(const BenchFlags& flags, service::LoadedModel& model) {
   Measured out;
   if (!flags.kernels) return out;
   PUNA_TRY(out.ceilings, service::ceilings(model));
@@ -336,7 +336,7 @@ void print_table(const service::LoadedModel& model, const Json& report, bool par
 }
 
 // Errors: kUsage for what does not go together.
-Result<void> check(const Flags& flags) {
+Result<void> check(const BenchFlags& flags) {
   if (flags.model.model.empty() == flags.synthetic.empty())
     return base::fail(base::ErrorCode::kUsage,
                       "Give --model, --synthetic SHAPE:TYPE, --types or --hops.");
@@ -378,7 +378,7 @@ Result<void> check(const Flags& flags) {
   return {};
 }
 
-Result<int> run(const Flags& flags) {
+Result<int> run_bench(const BenchFlags& flags) {
   if (!flags.types.empty() || flags.hops) {
     if (!flags.model.model.empty() || !flags.synthetic.empty())
       return base::fail(base::ErrorCode::kUsage,
@@ -455,7 +455,7 @@ Result<int> run(const Flags& flags) {
 }  // namespace
 
 Action add_bench(CLI::App& app) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<BenchFlags>();
   not_empty(app.add_option("--model", flags->model.model,
                            "A name in the store or catalogue, a .gguf path or a folder"));
   not_empty(app.add_option(
@@ -506,7 +506,7 @@ Action add_bench(CLI::App& app) {
       "by way of the host");
   app.add_flag("--json", flags->json, "Print one JSON document");
   add_engine_flags(app, flags->model);
-  return [flags] { return run(*flags); };
+  return [flags] { return run_bench(*flags); };
 }
 
 }  // namespace puna::cli

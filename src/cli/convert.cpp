@@ -17,7 +17,7 @@
 namespace puna::cli {
 namespace {
 
-struct Flags {
+struct ConvertFlags {
   ModelFlags model;
   std::string output;
   std::string type;
@@ -27,7 +27,7 @@ struct Flags {
 
 // Where the encoder of the folder goes, as llama.cpp's converter names it; empty: there is none to
 // write.
-base::Result<std::string> encoder_output(const Flags& flags, const io::OutputPlace& model) {
+base::Result<std::string> encoder_output(const ConvertFlags& flags, const io::OutputPlace& model) {
   const std::filesystem::path folder(flags.model.model);
   std::error_code ignored;
   if (flags.no_mmproj || !std::filesystem::is_directory(folder, ignored)) return std::string();
@@ -42,7 +42,7 @@ base::Result<std::string> encoder_output(const Flags& flags, const io::OutputPla
                     "give --no-mmproj.");
 }
 
-base::Result<void> check_free(const Flags& flags, const std::string& output) {
+base::Result<void> check_free(const ConvertFlags& flags, const std::string& output) {
   std::error_code ignored;
   if (flags.force || output.empty() || !std::filesystem::exists(output, ignored)) return {};
   return base::fail(base::ErrorCode::kUsage,
@@ -51,7 +51,7 @@ base::Result<void> check_free(const Flags& flags, const std::string& output) {
                                 output));
 }
 
-base::Result<int> run(const Flags& flags) {
+base::Result<int> run_convert(const ConvertFlags& flags) {
   formats::QuantizeOptions options;
   if (!flags.type.empty()) {
     PUNA_TRY(options, service::parse_type(flags.type));
@@ -68,7 +68,7 @@ base::Result<int> run(const Flags& flags) {
 }  // namespace
 
 Action add_convert(CLI::App& app) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<ConvertFlags>();
   not_empty(app.add_option("DIR", flags->model.model, "A folder of Hugging Face or MLC weights")
                 ->required());
   not_empty(
@@ -83,7 +83,7 @@ Action add_convert(CLI::App& app) {
                "Leave out the encoder of pictures and sounds, which becomes mmproj-OUT");
   app.add_flag("--force", flags->force, "Replace OUT, and mmproj-OUT, where they exist");
   add_thread_flags(app, flags->model);
-  return [flags] { return run(*flags); };
+  return [flags] { return run_convert(*flags); };
 }
 
 }  // namespace puna::cli

@@ -21,14 +21,14 @@
 namespace puna::cli {
 namespace {
 
-struct Flags {
+struct CreateFlags {
   std::string name;
   std::string file = "Modelfile";
   std::string quantize;
   ModelFlags model;  // threads alone
 };
 
-base::Result<int> run(const Flags& flags) {
+base::Result<int> run_create(const CreateFlags& flags) {
   if (flags.model.verbose) base::set_log_sink(base::log_to_stderr, base::LogLevel::kInfo);
   PUNA_TRY(const std::string text, read_text_file("Modelfile", flags.file));
   PUNA_TRY_CONTEXT(store::ParsedModelfile parsed, store::parse_modelfile(text),
@@ -63,7 +63,7 @@ base::Result<int> run(const Flags& flags) {
 }  // namespace
 
 Action add_create(CLI::App& app) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<CreateFlags>();
   not_empty(app.add_option("NAME", flags->name, "What the model is to be called")->required());
   not_empty(app.add_option("-f,--file", flags->file,
                            "The Modelfile; what its FROM names is a GGUF file, a folder of weights "
@@ -73,7 +73,7 @@ Action add_create(CLI::App& app) {
       "-q,--quantize", flags->quantize,
       "What most matrices become (default: what they are): " + service::writable_mixes()));
   add_thread_flags(app, flags->model);
-  return [flags] { return run(*flags); };
+  return [flags] { return run_create(*flags); };
 }
 
 }  // namespace puna::cli

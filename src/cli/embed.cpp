@@ -27,7 +27,7 @@ constexpr Pooling kPoolings[] = {Pooling::kNone, Pooling::kMean, Pooling::kCls, 
 // Short texts are evaluated so many at once.
 constexpr uint32_t kTextsOfStep = 64;
 
-struct Flags {
+struct EmbedFlags {
   ModelFlags model;
   EmbedMedia media;
   std::string tokens;
@@ -50,7 +50,7 @@ void normalize(std::span<float> values, size_t width) {
 
 // The token lists that the command line gives. Of texts: takes the vocabulary of the file, which
 // nothing else needs then.
-base::Result<std::vector<std::vector<int32_t>>> token_lists(const Flags& flags,
+base::Result<std::vector<std::vector<int32_t>>> token_lists(const EmbedFlags& flags,
                                                             formats::ModelFile& file) {
   std::vector<std::vector<int32_t>> lists;
   if (!flags.tokens.empty()) {
@@ -63,7 +63,7 @@ base::Result<std::vector<std::vector<int32_t>>> token_lists(const Flags& flags,
 }
 
 // What is for texts has no meaning for an encoder.
-base::Result<void> check_for_encoder(const Flags& flags) {
+base::Result<void> check_for_encoder(const EmbedFlags& flags) {
   const auto usage = [](std::string what) {
     return base::fail(base::ErrorCode::kUsage, std::move(what));
   };
@@ -91,7 +91,7 @@ base::Result<void> check_for_encoder(const Flags& flags) {
   return {};
 }
 
-base::Result<void> check(const Flags& flags) {
+base::Result<void> check(const EmbedFlags& flags) {
   const auto usage = [](const char* what) { return base::fail(base::ErrorCode::kUsage, what); };
   if (flags.model.model.empty() == flags.media.files.mmproj.empty())
     return usage("Either --model or --mmproj is needed, and not both.");
@@ -106,7 +106,7 @@ base::Result<void> check(const Flags& flags) {
   return {};
 }
 
-base::Result<int> run(const CLI::App& app, Flags& flags) {
+base::Result<int> run_embed(const CLI::App& app, EmbedFlags& flags) {
   if (flags.media.pixels.empty())
     PUNA_TRY(check_media(app, flags.media.files, /*more_may_come=*/false));
   PUNA_TRY(check(flags));
@@ -146,7 +146,7 @@ base::Result<int> run(const CLI::App& app, Flags& flags) {
 }  // namespace
 
 Action add_embed(CLI::App& app) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<EmbedFlags>();
   add_model_flag(app, flags->model, /*required=*/false);
   add_media_flags(app, flags->media.files);
   not_empty(app.add_option("--pixels", flags->media.pixels,
@@ -166,7 +166,7 @@ Action add_embed(CLI::App& app) {
       ->check(CLI::IsMember({"none", "mean", "cls", "last", "rank"}));
   app.add_flag("--normalize", flags->normalize, "Scale embeddings to length 1");
   add_engine_flags(app, flags->model, kAboutContextOfTokens);
-  return [flags, &app] { return run(app, *flags); };
+  return [flags, &app] { return run_embed(app, *flags); };
 }
 
 }  // namespace puna::cli

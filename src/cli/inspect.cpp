@@ -29,7 +29,7 @@ using base::Json;
 constexpr size_t kShownItems = 4;   // of long arrays
 constexpr size_t kShownText = 120;  // of long strings, in bytes
 
-struct Flags {
+struct InspectFlags {
   ModelFlags model;
   bool json = false;
   bool plan = false;
@@ -157,7 +157,7 @@ void print_model(const Model& model) {
     print_out("  {:<13} {}\n", what, base::printable(text));
 }
 
-base::Result<int> run(const Flags& flags) {
+base::Result<int> run_inspect(const InspectFlags& flags) {
   catch_interrupts();
   ProgressBar bar;
   PUNA_TRY(const service::OpenOptions options, open_options(flags.model, {}, bar));
@@ -221,12 +221,12 @@ base::Result<int> run(const Flags& flags) {
 }  // namespace
 
 Action add_inspect(CLI::App& app) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<InspectFlags>();
   add_model_argument(app, flags->model);
   app.add_flag("--json", flags->json, "Print one JSON document");
   app.add_flag("--plan", flags->plan, "Add the buffers and dispatches of the GPU plan");
   add_engine_flags(app, flags->model);
-  return [flags] { return run(*flags); };
+  return [flags] { return run_inspect(*flags); };
 }
 
 }  // namespace puna::cli

@@ -23,7 +23,7 @@ using store::StoredModel;
 
 constexpr size_t kShortIdDigits = 12;  // as ollama shows
 
-struct Flags {
+struct ListFlags {
   std::string prefix;
   std::vector<std::string> folders;
   bool json = false;
@@ -67,7 +67,7 @@ void print_models(const std::vector<StoredModel>& models) {
   print_table(kColumns, rows);
 }
 
-base::Result<int> run(const Flags& flags) {
+base::Result<int> run_list(const ListFlags& flags) {
   PUNA_TRY(const std::string root, store::default_root());
   std::vector<store::Place> places = store::places_of_environment();
   for (const std::string& folder : flags.folders)
@@ -93,12 +93,12 @@ base::Result<int> run(const Flags& flags) {
 }  // namespace
 
 Action add_list(CLI::App& app) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<ListFlags>();
   app.add_option("PREFIX", flags->prefix, "Only models whose name begins so");
   not_empty(app.add_option("--models-dir", flags->folders, "Look in this folder, too"))
       ->allow_extra_args(false);
   app.add_flag("--json", flags->json, "Print one JSON document");
-  return [flags] { return run(*flags); };
+  return [flags] { return run_list(*flags); };
 }
 
 }  // namespace puna::cli

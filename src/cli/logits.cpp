@@ -22,7 +22,7 @@ using base::Result;
 
 constexpr Defaults kExact = {kernels::Numerics::kExact, kernels::KvType::kF32};
 
-struct Flags {
+struct LogitsFlags {
   ModelFlags model;
   std::string tokens, prompt_file;
   std::string output;
@@ -30,7 +30,7 @@ struct Flags {
 };
 
 // The prompt that the flags describe, of a vocabulary in `file` where it is a text.
-Result<engine::Prompt> prompt_of(const Flags& flags, formats::ModelFile& file,
+Result<engine::Prompt> prompt_of(const LogitsFlags& flags, formats::ModelFile& file,
                                  const service::OpenOptions& options) {
   if (flags.prompt_file.empty()) return parse_ids("--tokens", flags.tokens);
   PUNA_TRY(const std::string text, read_text_file("prompt", flags.prompt_file));
@@ -53,7 +53,7 @@ Result<engine::Prompt> prompt_of(const Flags& flags, formats::ModelFile& file,
   return service::media_prompt(*tokenizer, unmarked.text, placed, /*ends=*/true);
 }
 
-Result<int> run(const Flags& flags) {
+Result<int> run_logits(const LogitsFlags& flags) {
   catch_interrupts();
   if (flags.tokens.empty() == flags.prompt_file.empty()) {
     return base::fail(base::ErrorCode::kUsage,
@@ -89,7 +89,7 @@ Result<int> run(const Flags& flags) {
 }  // namespace
 
 Action add_logits(CLI::App& app) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<LogitsFlags>();
   add_model_flag(app, flags->model);
   not_empty(app.add_option("--tokens", flags->tokens,
                            "Token ids, separated by commas; nothing is added"));
@@ -104,7 +104,7 @@ Action add_logits(CLI::App& app) {
   add_engine_flags(app, flags->model, kAboutContextOfTokens);
   return [flags, &app]() -> Result<int> {
     PUNA_TRY(check_media(app, flags->media, /*more_may_come=*/false));
-    return run(*flags);
+    return run_logits(*flags);
   };
 }
 

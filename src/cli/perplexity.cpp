@@ -26,7 +26,7 @@ using service::PerplexityStatistics;
 constexpr uint32_t kDefaultChunk = 512;
 constexpr double kQuantiles[] = {0.999, 0.99, 0.95, 0.9, 0.5};
 
-struct Flags {
+struct PerplexityFlags {
   ModelFlags model;
   std::string text;
   std::optional<uint32_t> n_chunks;
@@ -55,7 +55,7 @@ base::Result<std::optional<BaseFile>> open_base(const std::string& path) {
 }
 
 // Where the base that is saved goes: none of the files that are read.
-base::Result<std::optional<io::OutputPlace>> find_save(const Flags& flags,
+base::Result<std::optional<io::OutputPlace>> find_save(const PerplexityFlags& flags,
                                                        const formats::ModelFile& file) {
   if (flags.save.empty()) return std::nullopt;
   std::vector<std::string> inputs = file.paths;
@@ -68,8 +68,9 @@ base::Result<std::optional<io::OutputPlace>> find_save(const Flags& flags,
 
 // The model with a context of one chunk: as --ctx says, else the base's, else the usual one. Sets
 // where the base that is saved goes.
-base::Result<service::LoadedModel> load(const Flags& flags, const std::optional<BaseFile>& base,
-                                        ProgressBar& bar, std::optional<io::OutputPlace>& save) {
+base::Result<service::LoadedModel> load(const PerplexityFlags& flags,
+                                        const std::optional<BaseFile>& base, ProgressBar& bar,
+                                        std::optional<io::OutputPlace>& save) {
   PUNA_TRY(service::OpenOptions options, open_options(flags.model, {}, bar));
   options.engine.all_logits = true;
   PUNA_TRY(formats::ModelFile file, service::open_file(options));
@@ -83,7 +84,7 @@ base::Result<service::LoadedModel> load(const Flags& flags, const std::optional<
   return model;
 }
 
-base::Result<std::vector<int32_t>> tokens_of(const Flags& flags,
+base::Result<std::vector<int32_t>> tokens_of(const PerplexityFlags& flags,
                                              const service::LoadedModel& model) {
   PUNA_TRY(const std::string text, read_text(flags.text));
   if (text.empty()) {
@@ -140,8 +141,8 @@ base::Json base_json(const PerplexityStatistics& s) {
   return out;
 }
 
-void print_json(const service::LoadedModel& model, uint32_t n_chunks,
-                const PerplexityStatistics& s) {
+void print_statistics(const service::LoadedModel& model, uint32_t n_chunks,
+                      const PerplexityStatistics& s) {
   const engine::EngineOptions& options = model.engine->options();
   base::Json out;
   out.set("model", model.name)
@@ -153,10 +154,10 @@ void print_json(const service::LoadedModel& model, uint32_t n_chunks,
       .set("n_counted", s.n())
       .set("perplexity", json_of(s.perplexity()));
   if (s.has_base()) out.set("base", base_json(s));
-  cli::print_json(out);
+  print_json(out);
 }
 
-base::Result<int> run(const Flags& flags) {
+base::Result<int> run_perplexity(const PerplexityFlags& flags) {
   if (flags.text.empty() && flags.base.empty()) {
     return base::fail(base::ErrorCode::kUsage,
                       "FILE is needed, a text; only a base of --kl-base has its text with it.");
@@ -199,7 +200,7 @@ base::Result<int> run(const Flags& flags) {
   const PerplexityStatistics& statistics = *measured;
   if (sink) PUNA_TRY(sink->finish());
   if (flags.json) {
-    print_json(model, n_chunks, statistics);
+    print_statistics(model, n_chunks, statistics);
   } else {
     print_text(statistics);
   }
@@ -209,7 +210,7 @@ base::Result<int> run(const Flags& flags) {
 }  // namespace
 
 Action add_perplexity(CLI::App& app) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<PerplexityFlags>();
   not_empty(
       app.add_option("FILE", flags->text,
                      "A text; - reads standard input. None with --kl-base takes the base's text"));
@@ -226,7 +227,7 @@ Action add_perplexity(CLI::App& app) {
                      "of the vocabulary, each position"));
   app.add_flag("--json", flags->json, "Print a JSON object");
   add_engine_flags(app, flags->model, "Tokens of a chunk; 0 = as trained; default: 512");
-  return [flags] { return run(*flags); };
+  return [flags] { return run_perplexity(*flags); };
 }
 
 }  // namespace puna::cli

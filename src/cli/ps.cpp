@@ -21,12 +21,12 @@ constexpr size_t kShortIdDigits = 12;
 constexpr Column kColumns[] = {{"NAME"},      {"ID"},      {"SIZE", /*right=*/true},
                                {"PROCESSOR"}, {"CONTEXT"}, {"UNTIL"}};
 
-struct Flags {
+struct PsFlags {
   std::string host;
   bool json = false;
 };
 
-base::Result<int> run(const Flags& flags) {
+base::Result<int> run_ps(const PsFlags& flags) {
   catch_interrupts();
   PUNA_TRY(const Client client, find_server(flags.host));
   PUNA_TRY(const base::Json answer, client.ask("/api/ps"));
@@ -51,10 +51,10 @@ base::Result<int> run(const Flags& flags) {
 }  // namespace
 
 Action add_ps(CLI::App& app) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<PsFlags>();
   add_host_flag(app, flags->host);
   app.add_flag("--json", flags->json, "Print what the server says as one JSON document");
-  return [flags] { return run(*flags); };
+  return [flags] { return run_ps(*flags); };
 }
 
 }  // namespace puna::cli

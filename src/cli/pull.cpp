@@ -13,13 +13,13 @@
 namespace puna::cli {
 namespace {
 
-struct Flags {
+struct PullFlags {
   std::string model;
   std::string as;
   bool insecure = false;
 };
 
-base::Result<int> run(const Flags& flags) {
+base::Result<int> run_pull(const PullFlags& flags) {
   catch_interrupts();
   ProgressBar bar;
   PUNA_TRY(const store::Store store, store::Store::of_environment());
@@ -41,7 +41,7 @@ base::Result<int> run(const Flags& flags) {
 }  // namespace
 
 Action add_pull(CLI::App& app) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<PullFlags>();
   not_empty(app.add_option("MODEL", flags->model,
                            "A catalogue name (smollm2, gemma3:270m-base), hf.co/USER/REPO:QUANT, "
                            "[HOST/]NAMESPACE/MODEL:TAG of a registry, or the https address of a "
@@ -49,7 +49,7 @@ Action add_pull(CLI::App& app) {
                 ->required());
   not_empty(app.add_option("--as", flags->as, "Store it under this name"));
   app.add_flag("--insecure", flags->insecure, "Allow plain http; a registry is asked by it");
-  return [flags] { return run(*flags); };
+  return [flags] { return run_pull(*flags); };
 }
 
 }  // namespace puna::cli

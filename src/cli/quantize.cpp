@@ -12,13 +12,13 @@
 namespace puna::cli {
 namespace {
 
-struct Flags {
+struct QuantizeFlags {
   ModelFlags model;
   std::string output;
   std::string type;
 };
 
-base::Result<int> run(const Flags& flags) {
+base::Result<int> run_quantize(const QuantizeFlags& flags) {
   PUNA_TRY(const formats::QuantizeOptions options, service::parse_type(flags.type));
   PUNA_TRY(write_model(flags.model, options, flags.output));
   return 0;
@@ -27,7 +27,7 @@ base::Result<int> run(const Flags& flags) {
 }  // namespace
 
 Action add_quantize(CLI::App& app) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<QuantizeFlags>();
   not_empty(app.add_option("IN", flags->model.model,
                            "A name in the store or catalogue, a .gguf path or a folder")
                 ->required());
@@ -39,7 +39,7 @@ Action add_quantize(CLI::App& app) {
                      service::writable_mixes())
       ->required();
   add_thread_flags(app, flags->model);
-  return [flags] { return run(*flags); };
+  return [flags] { return run_quantize(*flags); };
 }
 
 }  // namespace puna::cli

@@ -18,13 +18,13 @@ namespace {
 
 using base::Json;
 
-struct Flags {
+struct SelftestFlags {
   ModelFlags model;
   std::string filter;
   bool json = false;
 };
 
-base::Result<int> run(const Flags& flags) {
+base::Result<int> run_selftest(const SelftestFlags& flags) {
   catch_interrupts();
   ProgressBar bar;
   PUNA_TRY(const service::OpenOptions options, open_options(flags.model, {}, bar));
@@ -70,11 +70,11 @@ base::Result<int> run(const Flags& flags) {
 }  // namespace
 
 Action add_selftest(CLI::App& app) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<SelftestFlags>();
   app.add_option("--filter", flags->filter, "Only cases whose role or type contains this");
   app.add_flag("--json", flags->json, "Print one JSON document");
   add_device_flags(app, flags->model);
-  return [flags] { return run(*flags); };
+  return [flags] { return run_selftest(*flags); };
 }
 
 }  // namespace puna::cli

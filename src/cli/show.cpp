@@ -26,7 +26,7 @@ using base::Json;
 using base::Result;
 using service::ShownModel;
 
-struct Flags {
+struct ShowFlags {
   std::string model;
   bool json = false, verbose = false;
   // One of these alone:
@@ -121,7 +121,7 @@ void print_all(const ShownModel& model, const service::ModelTexts& texts, bool v
   print_section("Tensors", tensors);
 }
 
-Result<int> run(const Flags& flags) {
+Result<int> run_show(const ShowFlags& flags) {
   if (flags.modelfile + flags.parameters + flags.chat_template + flags.system + flags.license +
           flags.json >
       1) {
@@ -155,7 +155,7 @@ Result<int> run(const Flags& flags) {
 }  // namespace
 
 Action add_show(CLI::App& app) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<ShowFlags>();
   not_empty(
       app.add_option("MODEL", flags->model, "A model of this machine, a .gguf path or a folder")
           ->required());
@@ -166,7 +166,7 @@ Action add_show(CLI::App& app) {
   app.add_flag("--license", flags->license, "Print its licence alone");
   app.add_flag("--json", flags->json, "Print one JSON document");
   app.add_flag("-v,--verbose", flags->verbose, "With all metadata and tensors");
-  return [flags] { return run(*flags); };
+  return [flags] { return run_show(*flags); };
 }
 
 }  // namespace puna::cli

@@ -18,7 +18,7 @@ namespace {
 
 using base::Json;
 
-struct Flags {
+struct StopFlags {
   std::string model;
   std::string host;
 };
@@ -33,7 +33,7 @@ bool has(const std::vector<LoadedModelReport>& models, const std::string& name) 
       models, [&](const LoadedModelReport& model) { return same_model(model.name, name); });
 }
 
-base::Result<int> run(const Flags& flags) {
+base::Result<int> run_stop(const StopFlags& flags) {
   catch_interrupts();
   PUNA_TRY(const Client client, find_server(flags.host));
   // Asking for it would load one that is not.
@@ -62,10 +62,10 @@ base::Result<int> run(const Flags& flags) {
 }  // namespace
 
 Action add_stop(CLI::App& app) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<StopFlags>();
   not_empty(app.add_option("MODEL", flags->model, "A model that puna ps lists")->required());
   add_host_flag(app, flags->host);
-  return [flags] { return run(*flags); };
+  return [flags] { return run_stop(*flags); };
 }
 
 }  // namespace puna::cli

@@ -13,14 +13,14 @@
 namespace puna::cli {
 namespace {
 
-struct Flags {
+struct TokenizeFlags {
   ModelFlags model;
   std::string text = "-";
   bool no_special = false;
   bool json = false;
 };
 
-base::Result<std::unique_ptr<tokenizer::Tokenizer>> open(const Flags& flags) {
+base::Result<std::unique_ptr<tokenizer::Tokenizer>> open(const TokenizeFlags& flags) {
   catch_interrupts();
   ProgressBar bar;
   PUNA_TRY(const service::OpenOptions options, open_options(flags.model, {}, bar));
@@ -28,7 +28,7 @@ base::Result<std::unique_ptr<tokenizer::Tokenizer>> open(const Flags& flags) {
   return service::open_tokenizer(file);
 }
 
-base::Result<int> tokenize(const Flags& flags) {
+base::Result<int> tokenize(const TokenizeFlags& flags) {
   PUNA_TRY(const auto tokenizer, open(flags));
   PUNA_TRY(const std::string text, text_or_stdin(flags.text));
   const auto ids = tokenizer->encode(text, {!flags.no_special, !flags.no_special});
@@ -40,7 +40,7 @@ base::Result<int> tokenize(const Flags& flags) {
   return 0;
 }
 
-base::Result<int> detokenize(const Flags& flags) {
+base::Result<int> detokenize(const TokenizeFlags& flags) {
   PUNA_TRY(const auto tokenizer, open(flags));
   PUNA_TRY(const std::string list, text_or_stdin(flags.text));
   PUNA_TRY(const std::vector<int32_t> ids, parse_ids("IDS", list));
@@ -59,7 +59,7 @@ base::Result<int> detokenize(const Flags& flags) {
 }  // namespace
 
 Action add_tokenize(CLI::App& app) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<TokenizeFlags>();
   add_model_flag(app, flags->model);
   app.add_option("TEXT", flags->text, "The text; - or none reads standard input");
   app.add_flag("--no-special", flags->no_special,
@@ -69,7 +69,7 @@ Action add_tokenize(CLI::App& app) {
 }
 
 Action add_detokenize(CLI::App& app) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<TokenizeFlags>();
   add_model_flag(app, flags->model);
   app.add_option("IDS", flags->text,
                  "Ids separated by commas or spaces; - or none reads standard input");

@@ -24,7 +24,7 @@ using base::Result;
 using kernels::KnobValues;
 using kernels::SearchResult;
 
-struct Flags {
+struct TuneFlags {
   ModelFlags model;
   std::string synthetic;
   double budget_s = 60;
@@ -85,7 +85,7 @@ kernels::Profile merge(const gpu::DeviceInfo& device, const engine::TuneReport& 
   return merged;
 }
 
-Result<int> run(const Flags& flags) {
+Result<int> run_tune(const TuneFlags& flags) {
   if (flags.model.model.empty() == flags.synthetic.empty()) {
     return base::fail(base::ErrorCode::kUsage, "Give either --model or --synthetic SHAPE:TYPE.");
   }
@@ -132,7 +132,7 @@ Result<int> run(const Flags& flags) {
 }  // namespace
 
 Action add_tune(CLI::App& app) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<TuneFlags>();
   not_empty(
       app.add_option("--model", flags->model.model,
                      "Tune for this model: a name in the store or catalogue, a .gguf path or a "
@@ -144,7 +144,7 @@ Action add_tune(CLI::App& app) {
              "Seconds for all kernels together; every default is measured in any case");
   app.add_flag("--json", flags->json, "Print one JSON document");
   add_engine_flags(app, flags->model);
-  return [flags] { return run(*flags); };
+  return [flags] { return run_tune(*flags); };
 }
 
 }  // namespace puna::cli

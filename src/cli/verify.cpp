@@ -15,7 +15,7 @@ namespace {
 
 using base::Json;
 
-struct Flags {
+struct VerifyFlags {
   std::vector<std::string> models;
   bool repair = false;
   bool insecure = false;
@@ -43,7 +43,7 @@ Json verified_json(const store::Verified& verified) {
   return out;
 }
 
-base::Result<int> run(const Flags& flags) {
+base::Result<int> run_verify(const VerifyFlags& flags) {
   catch_interrupts();
   ProgressBar bar;
   PUNA_TRY(const store::Store store, store::Store::of_environment());
@@ -71,7 +71,7 @@ base::Result<int> run(const Flags& flags) {
 }  // namespace
 
 Action add_verify(CLI::App& app) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<VerifyFlags>();
   app.add_option("MODEL", flags->models, "These alone; default: all of the store");
   app.add_flag("--repair", flags->repair,
                "Fetch again what is damaged, set damaged manifests aside, and delete what belongs "
@@ -81,7 +81,7 @@ Action add_verify(CLI::App& app) {
              "and a week for what a download may go on with");
   app.add_flag("--insecure", flags->insecure, "Allow plain http where something is fetched again");
   app.add_flag("--json", flags->json, "Print one JSON document");
-  return [flags] { return run(*flags); };
+  return [flags] { return run_verify(*flags); };
 }
 
 }  // namespace puna::cli

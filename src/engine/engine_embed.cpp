@@ -27,7 +27,7 @@ struct Embedded {
 };
 
 // A piece of a text in a step.
-struct Piece {
+struct EmbedPiece {
   size_t text;
   uint32_t n_outputs;
 };
@@ -72,7 +72,7 @@ Task<Result<std::vector<std::vector<float>>>> Engine::embed(std::vector<uint32_t
   Result<void> done;
   for (size_t first = 0; done && first < all.size();) {
     plan::Step step;
-    std::vector<Piece> pieces;
+    std::vector<EmbedPiece> pieces;
     for (size_t i = first; done && i < all.size(); ++i) {
       Embedded& text = all[i];
       const uint32_t room = kernels::kMaxStepTokens - step.n_tokens();

@@ -41,7 +41,7 @@ class StagingRing {
   Result<void> create() {
     for (Slot& slot : slots_) {
       PUNA_TRY(slot.staged,
-               device_.create_buffer(kPieceBytes, gpu::BufferUse::kStorage, "staging"));
+               device_.create_buffer(kStagingPieceBytes, gpu::BufferUse::kStorage, "staging"));
       PUNA_TRY(slot.params, device_.create_buffer(256, gpu::BufferUse::kStorage, "staging params"));
     }
     return {};
@@ -72,7 +72,7 @@ kernels::RepackArgs repack_args(const plan::WeightSpec& spec,
   args.rows = chunk.n_rows;
   args.cols = spec.columns;
   args.params = {0, 0, 32};
-  args.staged = {1, 0, kPieceBytes};
+  args.staged = {1, 0, kStagingPieceBytes};
   args.planes = {2, chunk.slice.offset, chunk.slice.bytes};
   return args;
 }
@@ -136,14 +136,15 @@ Piece piece_size(const plan::WeightSpec& spec) {
   const uint32_t group =
       plan::is_interleaved(spec.order) ? 2 * quant::kGroupRows : quant::kGroupRows;
   const uint64_t group_bytes = group * quant::row_bytes(spec.type, spec.columns);
-  if (group_bytes <= kPieceBytes) {
-    const uint64_t rows = kPieceBytes / group_bytes * group;
+  if (group_bytes <= kStagingPieceBytes) {
+    const uint64_t rows = kStagingPieceBytes / group_bytes * group;
     return {
         0, static_cast<uint32_t>(std::min<uint64_t>(rows, (spec.rows + group - 1) / group * group)),
         0, spec.columns};
   }
   const uint32_t block = std::max(quant::info(spec.type).block_elements, quant::kUnit);
-  const uint64_t columns = kPieceBytes / (group * quant::row_bytes(spec.type, block)) * block;
+  const uint64_t columns =
+      kStagingPieceBytes / (group * quant::row_bytes(spec.type, block)) * block;
   return {0, group, 0, static_cast<uint32_t>(columns)};
 }
 

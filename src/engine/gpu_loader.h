@@ -12,8 +12,8 @@
 namespace puna::engine {
 
 constexpr uint64_t kStagingPieces = 4;
-constexpr uint64_t kPieceBytes = 1 << 20;
-constexpr uint64_t kStagingBytes = kStagingPieces * kPieceBytes;
+constexpr uint64_t kStagingPieceBytes = 1 << 20;
+constexpr uint64_t kStagingBytes = kStagingPieces * kStagingPieceBytes;
 
 // Also has the program's kernels compiled, behind its own: where the device does so beside other
 // work, weights are on their way meanwhile. Errors: those of reading (naming the tensor) and of the

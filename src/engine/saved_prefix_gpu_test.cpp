@@ -61,10 +61,11 @@ TEST_CASE("what one device has saved is not taken up by another one") {
   if (!open_gpu()) return;
   const auto cpu = load("llama", nullptr, exact());
   engine::Scheduler writer(*cpu);
-  generate(*cpu, writer, prompt(300), 1);
+  generate(*cpu, writer, test_prompt(300), 1);
   const auto gpu = load("llama", open_gpu(), exact());
   engine::Scheduler scheduler(*gpu);
-  const auto restored = restore(*gpu, scheduler, prompt(300), save_all(*cpu, prompt(300)).pieces);
+  const auto restored =
+      restore(*gpu, scheduler, test_prompt(300), save_all(*cpu, test_prompt(300)).pieces);
   REQUIRE(restored.error);
   CHECK(
       restored.error->message.starts_with("The piece was saved with another \"device\": \"cpu\""));

@@ -15,7 +15,7 @@ using engine::Scheduler;
 
 namespace {
 
-EngineOptions exact(uint32_t n_sequences = 1) {
+EngineOptions exact_options(uint32_t n_sequences = 1) {
   EngineOptions out;
   out.numerics = kernels::Numerics::kExact;
   out.kv_type = kernels::KvType::kF32;
@@ -23,13 +23,14 @@ EngineOptions exact(uint32_t n_sequences = 1) {
   return out;
 }
 
-std::unique_ptr<Engine> load_cpu(const char* architecture, EngineOptions options = exact()) {
+std::unique_ptr<Engine> load_cpu(const char* architecture,
+                                 EngineOptions options = exact_options()) {
   return load(architecture, nullptr, std::move(options));
 }
 
 // A text of 310 tokens, what was saved of it, and how it goes on.
 struct Saved {
-  std::vector<int32_t> text = prompt(300);
+  std::vector<int32_t> text = test_prompt(300);
   std::vector<Piece> pieces;
   std::vector<int32_t> answer;
 };
@@ -39,7 +40,7 @@ Saved save_text(const char* architecture) {
   Scheduler scheduler(*engine);
   const std::vector<int32_t> written = generate(*engine, scheduler, out.text, 10).tokens;
   out.text.insert(out.text.end(), written.begin(), written.end());
-  out.pieces = save_all(*engine, prompt(300)).pieces;
+  out.pieces = save_all(*engine, test_prompt(300)).pieces;
   out.answer = generate(*engine, scheduler, out.text, 10).tokens;
   return out;
 }
@@ -70,26 +71,26 @@ TEST_CASE("pages come back from host memory as they were") {
   for (const char* architecture : {"llama", "gemma3", "gemma4"}) {
     CAPTURE(architecture);
     check_comes_back([&](const EngineOptions& options) { return load_cpu(architecture, options); },
-                     exact());
+                     exact_options());
   }
 }
 
 TEST_CASE("a text goes on from every type of cache") {
   for (const auto type : {kernels::KvType::kF16, kernels::KvType::kQ8_0, kernels::KvType::kQ4_0}) {
     CAPTURE(kernels::name(type));
-    EngineOptions options = exact();
+    EngineOptions options = exact_options();
     options.kv_type = type;
     check_goes_on([&] { return load_cpu("llama", options); });
   }
 }
 
 TEST_CASE("pieces end at whole pages, and texts with one beginning share those of it") {
-  const auto engine = load_cpu("llama", exact(2));
+  const auto engine = load_cpu("llama", exact_options(2));
   Scheduler scheduler(*engine);
   CHECK(engine->kept_texts().empty());
-  std::vector<int32_t> a = prompt(600), b = prompt(290);
+  std::vector<int32_t> a = test_prompt(600), b = test_prompt(290);
   b.push_back(5);
-  for (const int32_t id : prompt(100, 9)) b.push_back(id);
+  for (const int32_t id : test_prompt(100, 9)) b.push_back(id);
   generate(*engine, scheduler, a, 1);
   generate(*engine, scheduler, b, 1);
   CHECK(engine->kept_texts().size() == 2);
@@ -102,22 +103,22 @@ TEST_CASE("pieces end at whole pages, and texts with one beginning share those o
   // What is known already is not taken up again.
   const auto later = load_cpu("llama");
   Scheduler other(*later);
-  generate(*later, other, prompt(300), 1);
+  generate(*later, other, test_prompt(300), 1);
   const auto restored = restore(*later, other, a, {of_a.pieces[1]});
   REQUIRE_MESSAGE(!restored.error, restored.error->text());
   CHECK(restored.n_known == 512);
 }
 
 TEST_CASE("with windows apart, what is there as a whole is saved, for engines with such pages") {
-  EngineOptions apart = exact();
+  EngineOptions apart = exact_options();
   apart.window_cache_tokens = 600;
   const auto engine = load_cpu("gemma3", apart);
   REQUIRE(engine->cache().windows().apart());
   Scheduler scheduler(*engine);
-  std::vector<int32_t> text = prompt(300);
+  std::vector<int32_t> text = test_prompt(300);
   const auto written = generate(*engine, scheduler, text, 30).tokens;
   text.insert(text.end(), written.begin(), written.end());
-  const std::vector<Piece> pieces = save_all(*engine, prompt(300)).pieces;
+  const std::vector<Piece> pieces = save_all(*engine, test_prompt(300)).pieces;
   REQUIRE(pieces.size() == 2);
   const auto answer = generate(*engine, scheduler, text, 20).tokens;
 
@@ -137,7 +138,7 @@ TEST_CASE("with windows apart, what is there as a whole is saved, for engines wi
   CHECK(generate(*as_one, third, text, 20).tokens == answer);
 
   // Of a longer text what lies behind its windows is gone.
-  const std::vector<int32_t> longer = prompt(700, 5);
+  const std::vector<int32_t> longer = test_prompt(700, 5);
   generate(*engine, scheduler, longer, 5);
   Piece piece;
   const auto sink = io::to_memory(piece);
@@ -185,11 +186,11 @@ TEST_CASE("a piece of another model, engine, version or text is refused by what 
   CHECK(
       refused(*engine, saved, piece, "another").message ==
       "The piece was saved with another \"model\": \"sha256-of-a-test\"; here it is \"another\".");
-  EngineOptions half = exact();
+  EngineOptions half = exact_options();
   half.kv_type = kernels::KvType::kF16;
   CHECK(refused(*load_cpu("llama", half), saved, piece).message ==
         "The piece was saved with another \"kv_type\": \"f32\"; here it is \"f16\".");
-  EngineOptions fast = exact();
+  EngineOptions fast = exact_options();
   fast.numerics = kernels::Numerics::kFast;
   CHECK(refused(*load_cpu("llama", fast), saved, piece).message ==
         "The piece was saved with another \"numerics\": \"exact\"; here it is \"fast\".");
@@ -199,9 +200,9 @@ TEST_CASE("a piece of another model, engine, version or text is refused by what 
   newer[8] = std::byte{2};
   CHECK(refused(*engine, saved, newer).message ==
         "The piece is of version 2; this engine reads version 1.");
-  EngineOptions small = exact();
+  EngineOptions small = exact_options();
   small.context = 128;
-  const Saved other{prompt(300, 1), {}, {}};
+  const Saved other{test_prompt(300, 1), {}, {}};
   for (const auto& error :
        {refused(*engine, other, piece), refused(*load_cpu("llama", small), saved, piece)})
     CHECK(error.message == "The piece of tokens 0 to 256 does not go on with this text.");
@@ -295,7 +296,8 @@ TEST_CASE("a text that comes while another one is taken up waits for that") {
   engine::GenerateOptions options;
   options.max_tokens = 5;
   base::deliver<base::Result<engine::GenerateStats>>(
-      scheduler.generate(prompt(20, 4), options, {}, [](const kernels::Chosen&) { return true; }),
+      scheduler.generate(test_prompt(20, 4), options, {},
+                         [](const kernels::Chosen&) { return true; }),
       [&](base::Result<engine::GenerateStats> r) { written = std::move(r); });
   int steps = 0;
   while (!restored && late.step()) {

@@ -19,14 +19,14 @@ using kernels::Subject;
 constexpr uint32_t kTuneDepth = 2048;
 
 // One kernel to tune: how to set it up, and its share of a step's work.
-struct Task {
+struct TuningTask {
   std::function<Result<std::unique_ptr<Subject>>()> make;
   std::string what;
   double weight = 0;
 };
 
-std::vector<Task> tasks_of(const plan::TunableKernels& kernels, gpu::Device& device) {
-  std::vector<Task> tasks;
+std::vector<TuningTask> tasks_of(const plan::TunableKernels& kernels, gpu::Device& device) {
+  std::vector<TuningTask> tasks;
   for (const plan::TunableProduct& p : kernels.products) {
     const double bytes =
         static_cast<double>(quant::row_bytes(p.args.weight.type, p.args.weight.cols)) *
@@ -40,7 +40,7 @@ std::vector<Task> tasks_of(const plan::TunableKernels& kernels, gpu::Device& dev
     tasks.push_back({[&] { return kernels::attention_subject(device, a.args, kTuneDepth); },
                      a.args.label, bytes * a.n_uses});
   }
-  std::sort(tasks.begin(), tasks.end(), [](const Task& a, const Task& b) {
+  std::sort(tasks.begin(), tasks.end(), [](const TuningTask& a, const TuningTask& b) {
     return a.weight != b.weight ? a.weight > b.weight : a.what < b.what;
   });
   return tasks;
@@ -77,7 +77,7 @@ Result<TuneReport> tune(const formats::ModelFile& file, gpu::Device& device,
   // The kinds of activations count, knobs of other kernels do not.
   const kernels::Profile activations_only = report.profile;
   for (plan::TunableProduct& product : kernels.products) product.args.profile = &activations_only;
-  const std::vector<Task> tasks = tasks_of(kernels, device);
+  const std::vector<TuningTask> tasks = tasks_of(kernels, device);
   for (size_t i = 0; i < tasks.size(); ++i) {
     if (options.cancel && options.cancel->load())
       return base::fail(base::ErrorCode::kCancelled, "Tuning was interrupted.");

@@ -348,7 +348,7 @@ class RegexParser : Cursor {
     for (const ClassRow& row : kClasses) {
       if (row.letter == letter) return row.negated ? negated(row.set()) : row.set();
     }
-    for (const CharacterRow& row : kCharacters) {
+    for (const CharacterRow& row : kControlCharacters) {
       if (row.letter == letter) return single(row.character);
     }
     if (in_class && letter == 'b') return single('\b');

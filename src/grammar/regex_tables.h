@@ -51,8 +51,8 @@ struct CharacterRow {
   char letter;
   char32_t character;
 };
-inline constexpr CharacterRow kCharacters[] = {{'t', '\t'}, {'n', '\n'}, {'r', '\r'}, {'f', '\f'},
-                                               {'v', '\v'}, {'a', '\a'}, {'e', 0x1B}};
+inline constexpr CharacterRow kControlCharacters[] = {
+    {'t', '\t'}, {'n', '\n'}, {'r', '\r'}, {'f', '\f'}, {'v', '\v'}, {'a', '\a'}, {'e', 0x1B}};
 
 // What begins so is known and refused.
 struct RefusedRow {

@@ -140,9 +140,9 @@ std::string fields_text(std::span<const Field> fields) {
 }
 
 // One page.
-class Page {
+class DocsPage {
  public:
-  explicit Page(const PageKind& kind) {
+  explicit DocsPage(const PageKind& kind) {
     text_ = fmt::format(
         "# {}\nWritten by `tools/renew_texts` from the tables of routes and fields. Do not edit by "
         "hand. [README.md](README.md) says how to read it.\n",
@@ -231,7 +231,7 @@ class Page {
 TEST_CASE("docs/api says what the tables say") {
   const std::filesystem::path folder = "docs/api";
   for (const PageKind& kind : kPages) {
-    const std::string text = Page(kind).text();
+    const std::string text = DocsPage(kind).text();
     const std::filesystem::path path = folder / kind.file;
     if (std::getenv("PUNA_RENEW_TEXTS")) std::ofstream(path, std::ios::binary) << text;
     std::ifstream in(path, std::ios::binary);

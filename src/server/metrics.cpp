@@ -22,9 +22,9 @@ std::string escaped(std::string_view text) {
   return out;
 }
 
-class Page {
+class MetricsText {
  public:
-  explicit Page(std::string& out) : out_(out) {}
+  explicit MetricsText(std::string& out) : out_(out) {}
 
   void head(std::string_view name, std::string_view type, std::string_view help) {
     fmt::format_to(std::back_inserter(out_), "# HELP {0} {2}\n# TYPE {0} {1}\n", name, type, help);
@@ -121,7 +121,7 @@ std::string Metrics::text(const Now& now) {
   };
 
   std::string out;
-  Page page(out);
+  MetricsText page(out);
   // Those of llama-server, under its names, of all models together.
   page.one("llamacpp:prompt_tokens_total", "counter", "Prompt tokens evaluated.", n_prompt);
   page.one("llamacpp:prompt_tokens_cached_total", "counter", "Prompt tokens known before.",

@@ -10,7 +10,7 @@ using Ids = std::vector<int32_t>;
 
 namespace {
 
-constexpr int32_t kOpen = 20, kClose = 21, kA = 8, kOther = 2;  // of the scripted model
+constexpr int32_t kThink = 20, kEndThink = 21, kWord = 8, kOther = 2;  // of the scripted model
 
 // Thinking between two control tokens.
 std::shared_ptr<ThinkingBudget> budget(const ThinkingBudget::Options& options) {
@@ -26,16 +26,16 @@ std::shared_ptr<ThinkingBudget> budget(const ThinkingBudget::Options& options) {
 
 TEST_CASE("thinking is ended behind its last token, with the message before the mark") {
   const auto filter = budget({.n_tokens = 2, .message = "a"});
-  for (const int32_t id : {kA, kOpen, kOther}) {
+  for (const int32_t id : {kWord, kThink, kOther}) {
     CHECK(filter->forced().empty());
     filter->take(id);
   }
   CHECK(filter->forced().empty());
-  filter->take(kA);
-  CHECK(filter->forced() == Ids{kA, kClose});
-  filter->take(kA);
-  CHECK(filter->forced() == Ids{kClose});
-  filter->take(kClose);
+  filter->take(kWord);
+  CHECK(filter->forced() == Ids{kWord, kEndThink});
+  filter->take(kWord);
+  CHECK(filter->forced() == Ids{kEndThink});
+  filter->take(kEndThink);
   for (int i = 0; i < 5; ++i) {
     CHECK(filter->forced().empty());
     filter->take(kOther);
@@ -45,25 +45,25 @@ TEST_CASE("thinking is ended behind its last token, with the message before the 
 
 TEST_CASE("thinking that ends by itself is let be, and none is waited for that never begins") {
   const auto ends = budget({.n_tokens = 3});
-  for (const int32_t id : {kOpen, kA, kClose, kA, kA, kA, kA}) {
+  for (const int32_t id : {kThink, kWord, kEndThink, kWord, kWord, kWord, kWord}) {
     ends->take(id);
     CHECK(ends->forced().empty());
   }
   const auto never = budget({.n_tokens = 0});
   for (int i = 0; i < 5; ++i) {
-    never->take(kA);
+    never->take(kWord);
     CHECK(never->forced().empty());
   }
-  never->take(kOpen);
-  CHECK(never->forced() == Ids{kClose});
+  never->take(kThink);
+  CHECK(never->forced() == Ids{kEndThink});
 }
 
 TEST_CASE("thinking that the prompt has begun counts from the first token on") {
-  CHECK(budget({.n_tokens = 0, .open = true})->forced() == Ids{kClose});
+  CHECK(budget({.n_tokens = 0, .open = true})->forced() == Ids{kEndThink});
   const auto filter = budget({.n_tokens = 1, .open = true});
   CHECK(filter->forced().empty());
-  filter->take(kA);
-  CHECK(filter->forced() == Ids{kClose});
+  filter->take(kWord);
+  CHECK(filter->forced() == Ids{kEndThink});
 }
 
 TEST_CASE("whoever ends thinking sees where the text is, and it ends behind the next token") {
@@ -72,20 +72,20 @@ TEST_CASE("whoever ends thinking sees where the text is, and it ends behind the 
   CHECK(control->phase == Phase::kNever);
   const auto filter = budget({.n_tokens = UINT32_MAX, .message = "a", .control = control});
   CHECK(control->phase == Phase::kNotBegun);
-  filter->take(kOpen);
+  filter->take(kThink);
   CHECK(control->phase == Phase::kThinking);
   control->end = true;
   CHECK(filter->forced().empty());
   filter->take(kOther);
-  CHECK(filter->forced() == Ids{kA, kClose});
-  filter->take(kA);
+  CHECK(filter->forced() == Ids{kWord, kEndThink});
+  filter->take(kWord);
   CHECK(control->phase == Phase::kThinking);
-  filter->take(kClose);
+  filter->take(kEndThink);
   CHECK(control->phase == Phase::kAnswering);
   CHECK(filter->forced().empty());
   filter->undo(2);
   CHECK(control->phase == Phase::kThinking);
-  CHECK(filter->forced() == Ids{kA, kClose});
+  CHECK(filter->forced() == Ids{kWord, kEndThink});
 }
 
 TEST_CASE("thinking that is ended before it begins ends at once; a text that only speaks is seen") {
@@ -93,11 +93,11 @@ TEST_CASE("thinking that is ended before it begins ends at once; a text that onl
   const auto control = std::make_shared<service::ThinkingControl>();
   const auto filter = budget({.n_tokens = UINT32_MAX, .control = control});
   control->end = true;
-  filter->take(kOpen);
-  CHECK(filter->forced() == Ids{kClose});
+  filter->take(kThink);
+  CHECK(filter->forced() == Ids{kEndThink});
   const auto speaks = std::make_shared<service::ThinkingControl>();
   const auto other = budget({.n_tokens = UINT32_MAX, .control = speaks});
-  other->take(kA);
+  other->take(kWord);
   CHECK(speaks->phase == Phase::kAnswering);
   const auto open = std::make_shared<service::ThinkingControl>();
   budget({.n_tokens = UINT32_MAX, .open = true, .control = open});
@@ -106,19 +106,19 @@ TEST_CASE("thinking that is ended before it begins ends at once; a text that onl
 
 TEST_CASE("tokens are taken back, and a fork goes its own way") {
   const auto filter = budget({.n_tokens = 2});
-  filter->take(kOpen);
-  filter->take(kA);
+  filter->take(kThink);
+  filter->take(kWord);
   const auto fork = filter->fork();
-  filter->take(kA);
-  CHECK(filter->forced() == Ids{kClose});
+  filter->take(kWord);
+  CHECK(filter->forced() == Ids{kEndThink});
   CHECK(fork->forced().empty());
   filter->undo(2);
   CHECK(filter->forced().empty());
-  filter->take(kA);
-  filter->take(kA);
-  CHECK(filter->forced() == Ids{kClose});
-  fork->take(kClose);
-  fork->take(kA);
+  filter->take(kWord);
+  filter->take(kWord);
+  CHECK(filter->forced() == Ids{kEndThink});
+  fork->take(kEndThink);
+  fork->take(kWord);
   CHECK(fork->forced().empty());
 }
 

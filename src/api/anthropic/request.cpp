@@ -70,7 +70,7 @@ constexpr Field kOutputConfig[] = {
     passed_over("task_budget", "max_tokens bounds the answer."),
 };
 
-constexpr Field kFields[] = {
+constexpr Field kRequestFields[] = {
     {"model", Kind::kText, "A name of the model; none: the one that is served."},
     Field{"messages", Kind::kList, "The conversation: {role, content}, content a text or blocks."}
         .needed()
@@ -251,10 +251,10 @@ Result<service::Request> read_prompt(const Body& body, const service::LoadedMode
 }  // namespace
 
 std::span<const Field> counted_fields() { return kCounted; }
-std::span<const Field> message_fields() { return kFields; }
+std::span<const Field> message_fields() { return kRequestFields; }
 
 Result<MessageRequest> read_message_request(const Json& json, const service::LoadedModel& model) {
-  PUNA_TRY(const Body body, Body::read(json, {kFields, sampling_fields()}));
+  PUNA_TRY(const Body body, Body::read(json, {kRequestFields, sampling_fields()}));
   if (model.engine->options().embeddings) {
     return base::fail(
         ErrorCode::kUnsupported,
@@ -272,7 +272,7 @@ Result<MessageRequest> read_message_request(const Json& json, const service::Loa
 }
 
 Result<service::Request> read_counted_request(const Json& json, const service::LoadedModel& model) {
-  PUNA_TRY(const Body body, Body::read(json, {kCounted, kFields, sampling_fields()}));
+  PUNA_TRY(const Body body, Body::read(json, {kCounted, kRequestFields, sampling_fields()}));
   return read_prompt(body, model);
 }
 

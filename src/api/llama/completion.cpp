@@ -22,7 +22,7 @@ namespace {
 
 using Kind = Field::Kind;
 
-constexpr Field kFields[] = {
+constexpr Field kCompletionFields[] = {
     Field{"return_tokens", Kind::kFlag,
           "The ids of an answer come too; in a stream they always do."}
         .or_else("false"),
@@ -145,7 +145,7 @@ class CompletionWriter final : public Writer {
 }  // namespace
 
 std::span<const Field> prompt_fields() { return kPrompt; }
-std::span<const Field> completion_fields() { return kFields; }
+std::span<const Field> completion_fields() { return kCompletionFields; }
 
 Result<Completion> read_completion(const Body& body, const service::LoadedModel& model) {
   Completion out;
@@ -180,7 +180,7 @@ Result<Exchange> complete(const Call& call, const Completion& completion,
 Result<Exchange> completion(const Call& call) {
   const service::LoadedModel& model = call.model->loaded();
   PUNA_TRY(const Body body,
-           Body::read(call.body, {kPrompt, kFields, answer_fields(), sampling_fields()}));
+           Body::read(call.body, {kPrompt, kCompletionFields, answer_fields(), sampling_fields()}));
   PUNA_TRY(const Completion completion, read_completion(body, model));
   PUNA_TRY(Prompts prompts, read_prompts("prompt", body.find("prompt"), model, kMaxPrompts));
   std::vector<service::Request> requests;

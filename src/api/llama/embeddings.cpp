@@ -15,7 +15,7 @@ namespace {
 
 using Kind = Field::Kind;
 
-constexpr Field kFields[] = {
+constexpr Field kEmbeddingsFields[] = {
     Field{"content", Kind::kAny, "A text, token ids, both mixed, or a list of such."}.shaped(
         kPromptsShape),
     Field{"input", Kind::kAny, "The same as content."}.shaped(kPromptsShape),
@@ -51,11 +51,11 @@ Task<Result<HttpReply>> run(service::LoadedModel& model, Inputs inputs, int norm
 
 }  // namespace
 
-std::span<const Field> embedding_fields() { return kFields; }
+std::span<const Field> embedding_fields() { return kEmbeddingsFields; }
 
 Result<Exchange> embeddings(const Call& call) {
   const service::LoadedModel& model = call.model->loaded();
-  PUNA_TRY(const Body body, Body::read(call.body, {kFields}));
+  PUNA_TRY(const Body body, Body::read(call.body, {kEmbeddingsFields}));
   const std::string_view field = body.has("input") ? "input" : "content";
   PUNA_TRY(const Prompts prompts, read_prompts(field, body.find(field), model, kMaxInputs));
   PUNA_TRY(Inputs inputs, inputs_of(prompts, model));

@@ -15,7 +15,7 @@ namespace {
 
 using Kind = Field::Kind;
 
-constexpr Field kFields[] = {
+constexpr Field kInfillFields[] = {
     Field{"input_prefix", Kind::kText, "What stands before."}.needed(),
     Field{"input_suffix", Kind::kText, "What stands behind."}.needed(),
     Field{"input_extra", Kind::kList, "Other files."}.shaped(
@@ -73,12 +73,12 @@ class PromptWriter {
 
 }  // namespace
 
-std::span<const Field> infill_fields() { return kFields; }
+std::span<const Field> infill_fields() { return kInfillFields; }
 
 Result<Exchange> infill(const Call& call) {
   const service::LoadedModel& model = call.model->loaded();
-  PUNA_TRY(const Body body, Body::read(call.body, {kFields, completion_fields(), answer_fields(),
-                                                   sampling_fields()}));
+  PUNA_TRY(const Body body, Body::read(call.body, {kInfillFields, completion_fields(),
+                                                   answer_fields(), sampling_fields()}));
   PUNA_TRY(const Completion completion, read_completion(body, model));
   PUNA_TRY(const tokenizer::Tokenizer* tokenizer, service::tokenizer_of(model));
   const auto fim = fim_tokens(model);

@@ -19,7 +19,7 @@ namespace {
 
 using Kind = Field::Kind;
 
-constexpr Field kFields[] = {
+constexpr Field kRerankFields[] = {
     Field{"query", Kind::kText, "The question."}.needed(),
     Field{"documents", Kind::kList, "The texts."}.shaped(R"(["+", "string"])"),
     Field{"texts", Kind::kList,
@@ -67,7 +67,7 @@ Task<Result<HttpReply>> run(service::LoadedModel& model, std::vector<std::vector
 
 }  // namespace
 
-std::span<const Field> rerank_fields() { return kFields; }
+std::span<const Field> rerank_fields() { return kRerankFields; }
 
 Result<std::vector<int32_t>> pair_tokens(const service::LoadedModel& model, std::string_view query,
                                          std::string_view text) {
@@ -128,7 +128,7 @@ Json ranking_json(const Ranking& ranking, std::span<const float> scores) {
 
 Result<Exchange> rerank(const Call& call) {
   const service::LoadedModel& model = call.model->loaded();
-  PUNA_TRY(const Body body, Body::read(call.body, {kFields}));
+  PUNA_TRY(const Body body, Body::read(call.body, {kRerankFields}));
   Ranking ranking;
   ranking.model = call.model->id;
   ranking.tei = body.has("texts");

@@ -13,7 +13,7 @@ using base::Result;
 
 namespace {
 
-constexpr Field kFields[] = {
+constexpr Field kRouterFields[] = {
     Field{"model", Field::Kind::kText, "A name of the model."}.needed(),
 };
 
@@ -38,7 +38,7 @@ Result<Asked> asked(const Call& call, std::string model) {
 }
 
 Result<Asked> read(const Call& call) {
-  PUNA_TRY(const Body body, Body::read(call.body, {kFields}));
+  PUNA_TRY(const Body body, Body::read(call.body, {kRouterFields}));
   return asked(call, body.text("model").value_or(""));
 }
 
@@ -53,7 +53,7 @@ HttpReply success() { return HttpReply::json(Json::object().set("success", true)
 
 }  // namespace
 
-std::span<const Field> router_fields() { return kFields; }
+std::span<const Field> router_fields() { return kRouterFields; }
 
 Result<Exchange> load_model(const Call& call) {
   PUNA_TRY(const Asked asked, read(call));

@@ -4,18 +4,13 @@
 #include "api/ollama/models.h"
 #include "api/openai/models.h"
 #include "api/testing/many.h"
+#include "api/testing/talks.h"
 
 using namespace puna;
 using namespace puna::api;
 using namespace puna::api::test;
 using base::ErrorCode;
 using base::Json;
-
-namespace {
-
-Json json(std::string_view text) { return *Json::parse(text); }
-
-}  // namespace
 
 TEST_CASE("models are loaded and unloaded by name, where they come and go") {
   Served served;

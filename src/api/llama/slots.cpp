@@ -22,7 +22,7 @@ using Kind = Field::Kind;
 // Shorter than names of files may be.
 constexpr size_t kLongestName = 200;
 
-constexpr Field kFields[] = {
+constexpr Field kSlotsFields[] = {
     {"filename", Kind::kText,
      "Of save and restore: the file in the folder of --slot-save-path, a name of at most 200 bytes "
      "without slashes."},
@@ -62,7 +62,7 @@ Result<std::string> plain_name(const Body& body) {
 
 }  // namespace
 
-std::span<const Field> change_slot_fields() { return kFields; }
+std::span<const Field> change_slot_fields() { return kSlotsFields; }
 
 Result<Exchange> slots(const Call& call) {
   const std::vector<SlotTable::Look> looks = call.model->slots->look();
@@ -103,10 +103,10 @@ Result<Exchange> change_slot(const Call& call) {
   if (*action != "erase") {
     if (saved.folder.empty())
       return refusal(501, "No texts are saved here; --slot-save-path says where to.");
-    PUNA_TRY(const Body body, Body::read(call.body, {kFields}));
+    PUNA_TRY(const Body body, Body::read(call.body, {kSlotsFields}));
     PUNA_TRY(saved.filename, plain_name(body));
   } else if (!call.body.is_null()) {
-    PUNA_TRY(Body::read(call.body, {kFields}));
+    PUNA_TRY(Body::read(call.body, {kSlotsFields}));
   }
   saved.slot = table.try_take(slot);
   if (!saved.slot)

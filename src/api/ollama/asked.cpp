@@ -31,7 +31,7 @@ using Kind = Field::Kind;
 constexpr double kMostTop = 20;
 constexpr std::string_view kModelRequired = "model is required";
 
-constexpr Field kFields[] = {
+constexpr Field kAskedFields[] = {
     Field{"model", Kind::kText, "A name of the model."}.needed(),
     Field{"stream", Kind::kFlag, "The answer comes in pieces, as it is written."}.or_else("true"),
     Field{"options", Kind::kObject, "How tokens are chosen, and how long the answer may be."}.with(
@@ -188,7 +188,7 @@ Result<Body> read_body(const Json& json, FieldTables tables) {
   return body;
 }
 
-std::span<const Field> asked_fields() { return kFields; }
+std::span<const Field> asked_fields() { return kAskedFields; }
 
 Result<Asked> read_asked(const Body& body, const Call& call) {
   const service::LoadedModel& model = call.model->loaded();

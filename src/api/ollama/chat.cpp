@@ -45,7 +45,7 @@ constexpr Field kMessage[] = {
     {"tool_call_id", Kind::kText, "Of a result: the call."},
     Field{"images", Kind::kTexts, "Pictures and sounds before the text, in base64."},
 };
-constexpr Field kFields[] = {
+constexpr Field kChatFields[] = {
     Field{"messages", Kind::kList, "The conversation; none: loads the model."}.with(
         [] { return std::span<const Field>(kMessage); }),
     Field{"tools", Kind::kList, "What the model may call, as OpenAI's interface lists it."}.shaped(
@@ -216,11 +216,11 @@ class ChatWriter final : public LineWriter {
 
 }  // namespace
 
-std::span<const Field> chat_fields() { return kFields; }
+std::span<const Field> chat_fields() { return kChatFields; }
 
 Result<Exchange> chat(const Call& call) {
   const service::LoadedModel& model = call.model->loaded();
-  PUNA_TRY(const Body body, read_body(call.body, {kFields, asked_fields()}));
+  PUNA_TRY(const Body body, read_body(call.body, {kChatFields, asked_fields()}));
   PUNA_TRY(Asked asked, read_asked(body, call));
   const Json* messages = body.find("messages");
   if (!messages || messages->items().empty()) {

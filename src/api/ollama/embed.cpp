@@ -33,7 +33,7 @@ constexpr Field kKeepAlive =
         .shaped(R"("number|string")");
 constexpr Field kOptions = passed_over("options", "There is nothing to choose.");
 
-constexpr Field kFields[] = {
+constexpr Field kEmbedFields[] = {
     kModel,
     Field{"input", Kind::kAny, "A text or a list of texts; none: loads the model."}.shaped(
         R"(["string", ["string"]])"),
@@ -167,13 +167,13 @@ Task<Result<HttpReply>> run_old(service::LoadedModel& model, Inputs inputs) {
 
 }  // namespace
 
-std::span<const Field> embed_fields() { return kFields; }
+std::span<const Field> embed_fields() { return kEmbedFields; }
 std::span<const Field> old_embed_fields() { return kOldFields; }
 
 Result<Exchange> embed(const Call& call) {
   const base::Timer timer;
   const service::LoadedModel& model = call.model->loaded();
-  PUNA_TRY(const Body body, read_body(call.body, {kFields}));
+  PUNA_TRY(const Body body, read_body(call.body, {kEmbedFields}));
   PUNA_TRY(check_keep_alive(body));
   Inputs inputs;
   inputs.model = *body.text("model");

@@ -23,7 +23,7 @@ namespace {
 
 using Kind = Field::Kind;
 
-constexpr Field kFields[] = {
+constexpr Field kGenerateFields[] = {
     {"prompt", Kind::kText, "What is answered or, with raw, continued; none: loads the model."},
     {"system", Kind::kText, "What the model is told before."},
     Field{"raw", Kind::kFlag, "The prompt is continued as it stands."}.or_else("false"),
@@ -153,7 +153,7 @@ class GenerateWriter final : public LineWriter {
 
 }  // namespace
 
-std::span<const Field> generate_fields() { return kFields; }
+std::span<const Field> generate_fields() { return kGenerateFields; }
 
 Result<Exchange> generate(const Call& call) {
   const service::LoadedModel& model = call.model->loaded();
@@ -161,7 +161,7 @@ Result<Exchange> generate(const Call& call) {
     return base::fail(ErrorCode::kInvalidArgument,
                       "raw mode does not support template, system, or context");
   }
-  PUNA_TRY(const Body body, read_body(call.body, {kFields, asked_fields()}));
+  PUNA_TRY(const Body body, read_body(call.body, {kGenerateFields, asked_fields()}));
   PUNA_TRY(Asked asked, read_asked(body, call));
   std::string prompt = body.text("prompt").value_or("");
   const std::string suffix = body.text("suffix").value_or("");

@@ -19,7 +19,7 @@ using Kind = Field::Kind;
 
 constexpr std::string_view kOfLoading = "Nothing in a request loads a model again.";
 
-constexpr Field kFields[] = {
+constexpr Field kOptionsFields[] = {
     Field{"num_predict", Kind::kInteger, "Tokens at most; -1 and -2: as many as there is room for.",
           -2, UINT32_MAX}
         .or_else("-1"),
@@ -116,13 +116,13 @@ Result<Json> checked(const Json& options, uint32_t context) {
 
 }  // namespace
 
-std::span<const Field> option_fields() { return kFields; }
+std::span<const Field> option_fields() { return kOptionsFields; }
 
 std::span<const Field> all_option_fields() {
   static const std::vector<Field> kAll = [] {
-    std::vector<Field> out(std::begin(kFields), std::end(kFields));
+    std::vector<Field> out(std::begin(kOptionsFields), std::end(kOptionsFields));
     for (const Field& field : sampling_fields()) {
-      if (std::ranges::find(kFields, field.name, &Field::name) == std::end(kFields))
+      if (std::ranges::find(kOptionsFields, field.name, &Field::name) == std::end(kOptionsFields))
         out.push_back(field);
     }
     return out;
@@ -132,7 +132,7 @@ std::span<const Field> all_option_fields() {
 
 Result<Options> read_options(const Json* options, const service::LoadedModel& model) {
   PUNA_TRY(const Json json, checked(options ? *options : Json::object(), model.context()));
-  PUNA_TRY(const Body body, Body::read(json, {kFields, sampling_fields()}));
+  PUNA_TRY(const Body body, Body::read(json, {kOptionsFields, sampling_fields()}));
   Options out;
   PUNA_TRY(out.sampling, read_sampling(body, model));
   const auto says = [&](std::string_view field) {

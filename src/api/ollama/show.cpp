@@ -19,7 +19,7 @@ namespace {
 
 using Kind = Field::Kind;
 
-constexpr Field kFields[] = {
+constexpr Field kShowFields[] = {
     {"model", Kind::kText, "A name of the model. Required, or the next."},
     {"name", Kind::kText, "The same as model."},
     Field{"verbose", Kind::kFlag, "With long lists, and the tensors."}.or_else("false"),
@@ -54,7 +54,7 @@ Json stored_json(const ShownModel& shown, bool verbose) {
 
 }  // namespace
 
-std::span<const Field> show_fields() { return kFields; }
+std::span<const Field> show_fields() { return kShowFields; }
 
 Json shown_json(const service::ModelTexts& texts, const service::ModelCard& card,
                 const formats::ModelFile& file, bool verbose) {
@@ -75,7 +75,7 @@ Json shown_json(const service::ModelTexts& texts, const service::ModelCard& card
 }
 
 Result<Exchange> show(const Call& call) {
-  PUNA_TRY(const Body body, Body::read(call.body, {kFields}));
+  PUNA_TRY(const Body body, Body::read(call.body, {kShowFields}));
   PUNA_TRY(const std::string name, model_name(body));
   const bool verbose = body.flag("verbose").value_or(false);
   if (call.store) {

@@ -30,7 +30,7 @@ constexpr Field kStreamOptions[] = {
     passed_over("include_obfuscation", "Chunks are as long as they are."),
 };
 
-constexpr Field kFields[] = {
+constexpr Field kChatRequestFields[] = {
     Field{"messages", Kind::kList, "The conversation: {role, content, …}."}.needed().shaped(
         R"(["+", {"role": "string", "content?": ["string", "null", [[{"type": "=text", "text": "string"},
                {"type": "=image_url", "image_url": {"url": "string", "detail?": "=auto|low|high|original"}},
@@ -236,7 +236,7 @@ Result<void> read_logprobs(const Body& body, Chat& out) {
 }  // namespace
 
 std::span<const Field> stream_option_fields() { return kStreamOptions; }
-std::span<const Field> chat_fields() { return kFields; }
+std::span<const Field> chat_fields() { return kChatRequestFields; }
 
 TemplateNames template_names(const service::LoadedModel& model) {
   TemplateNames out;
@@ -295,8 +295,8 @@ Result<bool> read_include_usage(const Body& body) {
 }
 
 Result<Chat> read_chat(const Json& json, const service::LoadedModel& model) {
-  PUNA_TRY(const Body body,
-           Body::read(json, {kFields, tool_choice_fields(), answer_fields(), sampling_fields()}));
+  PUNA_TRY(const Body body, Body::read(json, {kChatRequestFields, tool_choice_fields(),
+                                              answer_fields(), sampling_fields()}));
   Chat out;
   PUNA_TRY(out.answer, read_answer_fields(body, model));
   out.form.reports = out.answer.reports;

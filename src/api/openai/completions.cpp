@@ -19,7 +19,7 @@ namespace {
 
 using Kind = Field::Kind;
 
-constexpr Field kFields[] = {
+constexpr Field kCompletionsFields[] = {
     Field{"prompt", Kind::kAny, "A text, token ids, both mixed, or a list of such."}
         .needed()
         .shaped(kPromptsShape),
@@ -61,10 +61,11 @@ size_t n_characters(std::string_view text) {
 
 }  // namespace
 
-std::span<const Field> completion_fields() { return kFields; }
+std::span<const Field> completion_fields() { return kCompletionsFields; }
 
 Result<Completion> read_completion(const Json& json, const service::LoadedModel& model) {
-  PUNA_TRY(const Body body, Body::read(json, {kFields, answer_fields(), sampling_fields()}));
+  PUNA_TRY(const Body body,
+           Body::read(json, {kCompletionsFields, answer_fields(), sampling_fields()}));
   Completion out;
   PUNA_TRY(out.answer, read_answer_fields(body, model));
   out.form.reports = out.answer.reports;

@@ -15,7 +15,7 @@ namespace {
 using Kind = Field::Kind;
 using Phase = ThinkingControl::Phase;
 
-constexpr Field kFields[] = {
+constexpr Field kControlFields[] = {
     {"model", Kind::kText, "A name of the model; none: the one that is served."},
     Field{"id", Kind::kText, "Of a chat completion with reasoning_control, from its chunks."}
         .needed(),
@@ -41,10 +41,10 @@ std::string_view end_thinking(ThinkingControl& control) {
 
 }  // namespace
 
-std::span<const Field> control_fields() { return kFields; }
+std::span<const Field> control_fields() { return kControlFields; }
 
 Result<Exchange> control_chat(const Call& call) {
-  PUNA_TRY(const Body body, Body::read(call.body, {kFields}));
+  PUNA_TRY(const Body body, Body::read(call.body, {kControlFields}));
   for (const char* name : {"id", "action"}) {
     if (!body.has(name)) return refuse_field(name, Json(), "a text");
   }

@@ -13,7 +13,7 @@ namespace {
 
 using Kind = Field::Kind;
 
-constexpr Field kFields[] = {
+constexpr Field kEmbeddingsFields[] = {
     Field{"input", Kind::kAny, "A text, token ids, both mixed, or a list of such."}.needed().shaped(
         kPromptsShape),
     {"model", Kind::kText, "A name of the model."},
@@ -35,10 +35,10 @@ Task<Result<HttpReply>> run(service::LoadedModel& model, Embeddings asked, std::
 
 }  // namespace
 
-std::span<const Field> embedding_fields() { return kFields; }
+std::span<const Field> embedding_fields() { return kEmbeddingsFields; }
 
 Result<Embeddings> read_embeddings(const Json& json, const service::LoadedModel& model) {
-  PUNA_TRY(const Body body, Body::read(json, {kFields}));
+  PUNA_TRY(const Body body, Body::read(json, {kEmbeddingsFields}));
   Embeddings out;
   PUNA_TRY(const Prompts prompts, read_prompts("input", body.find("input"), model, kMaxInputs));
   PUNA_TRY(out.inputs, inputs_of(prompts, model));

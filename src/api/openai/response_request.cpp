@@ -69,7 +69,7 @@ constexpr std::string_view kIncluded[] = {
     "code_interpreter_call.outputs",
 };
 
-constexpr Field kFields[] = {
+constexpr Field kResponseRequestFields[] = {
     Field{"input", Kind::kAny,
           "A text of the user, or items: messages, function_call, function_call_output, "
           "reasoning."}
@@ -233,11 +233,11 @@ Result<Json> settings_of(const Body& body, const ResponseRequest& read, Json eff
 
 }  // namespace
 
-std::span<const Field> response_fields() { return kFields; }
+std::span<const Field> response_fields() { return kResponseRequestFields; }
 
 Result<ResponseRequest> read_response_request(const Json& json, const service::LoadedModel& model) {
-  PUNA_TRY(const Body body,
-           Body::read(json, {kFields, tool_choice_fields(), answer_fields(), sampling_fields()}));
+  PUNA_TRY(const Body body, Body::read(json, {kResponseRequestFields, tool_choice_fields(),
+                                              answer_fields(), sampling_fields()}));
   ResponseRequest out;
   PUNA_TRY(out.answer, read_answer_fields(body, model));
   out.form.reports = out.answer.reports;

@@ -27,7 +27,7 @@ namespace {
 
 using Kind = Field::Kind;
 
-constexpr Field kFields[] = {
+constexpr Field kTranscriptionsFields[] = {
     Field{"file", Kind::kText, "The sound: WAV, MP3, FLAC or Ogg Vorbis."}.needed(),
     {"model", Kind::kText, "A name of the model."},
     {"language", Kind::kText, "What is spoken; the model is told."},
@@ -149,11 +149,11 @@ Result<Heard> parts_of(std::string_view file, bool timed) {
 
 }  // namespace
 
-std::span<const Field> transcription_fields() { return kFields; }
+std::span<const Field> transcription_fields() { return kTranscriptionsFields; }
 
 Result<Exchange> transcriptions(const Call& call) {
   const service::LoadedModel& model = call.model->loaded();
-  PUNA_TRY(const Body body, Body::read(call.body, {kFields}));
+  PUNA_TRY(const Body body, Body::read(call.body, {kTranscriptionsFields}));
   const auto sound = body.text("file");
   if (!sound) return refuse_field("file", Json(), "a sound");
   if (!model.senses || !model.senses->has(models::Sense::kSounds)) {

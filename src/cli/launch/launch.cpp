@@ -28,7 +28,7 @@ using base::ErrorCode;
 using base::Json;
 using base::Result;
 
-struct Flags {
+struct LaunchFlags {
   std::string program;
   std::vector<std::string> arguments;
   std::string model;
@@ -141,7 +141,7 @@ base::Error become(const Variables& variables, std::vector<std::string> words) {
   return {ErrorCode::kIo, fmt::format("Cannot start {}: {}.", words[0], std::strerror(errno)), {}};
 }
 
-Result<int> run(const Flags& flags) {
+Result<int> run_launch(const LaunchFlags& flags) {
   PUNA_TRY(const LaunchedProgram* program, find_program(flags.program));
   if (!flags.print && !is_installed(program->name)) {
     return base::fail(ErrorCode::kNotFound,
@@ -176,7 +176,7 @@ Result<int> run(const Flags& flags) {
 }  // namespace
 
 Action add_launch(CLI::App& app) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<LaunchFlags>();
   not_empty(app.add_option("PROGRAM", flags->program,
                            fmt::format("One of: {}", fmt::join(program_names(), ", ")))
                 ->required());
@@ -186,7 +186,7 @@ Action add_launch(CLI::App& app) {
   add_host_flag(app, flags->host);
   app.add_flag("--print", flags->print,
                "Print the environment and the command line instead of starting the program");
-  return [flags] { return run(*flags); };
+  return [flags] { return run_launch(*flags); };
 }
 
 }  // namespace puna::cli

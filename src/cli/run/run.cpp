@@ -153,7 +153,7 @@ Result<int> answer_once(const RunFlags& flags, const ChatSettings& settings, Ope
   return answer.figures.stop == engine::StopReason::kCancelled ? kInterruptedExit : 0;
 }
 
-Result<int> run(const CLI::App& app, RunFlags flags) {
+Result<int> run_command(const CLI::App& app, RunFlags flags) {
   const bool chat = !flags.prompt && !flags.tokens && stdin_is_terminal() && stdout_is_terminal();
   PUNA_TRY(check_media(app, flags.media, /*more_may_come=*/chat));
   PUNA_TRY(check(flags, chat));
@@ -197,7 +197,7 @@ Action add_run(CLI::App& app) {
     for (const CLI::Option* option : app.get_options()) {
       if (option->count() > 0) flags->given.push_back(option->get_name());
     }
-    return run(app, *flags);
+    return run_command(app, *flags);
   };
 }
 

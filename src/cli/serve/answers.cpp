@@ -22,7 +22,7 @@ Result<void> read_jsonl(ServeFlags& flags, std::string_view, std::string_view va
   return {};
 }
 
-std::vector<Flag> rows() {
+std::vector<Flag> answers_rows() {
   std::vector<Flag> out;
   out.push_back(with(on_off("--metrics,!--no-metrics", "GET /metrics is answered; the default",
                             route(&Options::metrics)),
@@ -100,7 +100,7 @@ std::vector<Flag> rows() {
 }  // namespace
 
 std::span<const Flag> answer_flags() {
-  static const std::vector<Flag> kRows = rows();
+  static const std::vector<Flag> kRows = answers_rows();
   return kRows;
 }
 

@@ -109,7 +109,7 @@ void set_preserved(ServeFlags& flags, bool on) {
       [variables](Defaults& defaults) { add_variables(defaults, variables); });
 }
 
-std::vector<Flag> rows() {
+std::vector<Flag> chat_rows() {
   std::vector<Flag> out;
   out.push_back(with(
       value("--chat-template", "TEXT",
@@ -191,7 +191,7 @@ std::vector<Flag> rows() {
 }  // namespace
 
 std::span<const Flag> chat_flags() {
-  static const std::vector<Flag> kRows = rows();
+  static const std::vector<Flag> kRows = chat_rows();
   return kRows;
 }
 

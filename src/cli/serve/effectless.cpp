@@ -95,7 +95,7 @@ Result<void> read(const Row& row, ServeFlags& flags, std::string_view option,
   return {};
 }
 
-std::vector<Flag> rows() {
+std::vector<Flag> effectless_rows() {
   std::vector<Flag> out;
   for (const Row& row : kRows) {
     Flag flag = value(row.names, row.takes == Takes::kValue ? "TEXT" : "", "",
@@ -110,7 +110,7 @@ std::vector<Flag> rows() {
 }  // namespace
 
 std::span<const Flag> effectless_flags() {
-  static const std::vector<Flag> kFlags = rows();
+  static const std::vector<Flag> kFlags = effectless_rows();
   return kFlags;
 }
 

@@ -34,7 +34,7 @@ Read from_file(std::string_view what, Read read) {
   };
 }
 
-std::vector<Flag> rows() {
+std::vector<Flag> form_rows() {
   const auto read_grammar = [](ServeFlags& flags, std::string_view,
                                std::string_view text) -> Result<void> {
     set_form(flags, Kind::kGrammar, std::string(text));
@@ -57,7 +57,7 @@ std::vector<Flag> rows() {
 }  // namespace
 
 std::span<const Flag> form_flags() {
-  static const std::vector<Flag> kRows = rows();
+  static const std::vector<Flag> kRows = form_rows();
   return kRows;
 }
 

@@ -42,7 +42,7 @@ Result<void> read_prefix(ServeFlags& flags, std::string_view option, std::string
   return {};
 }
 
-std::vector<Flag> rows() {
+std::vector<Flag> listening_rows() {
   std::vector<Flag> out;
   out.push_back(
       with(texts("--host", "ADDRESS",
@@ -141,7 +141,7 @@ std::vector<Flag> rows() {
 }  // namespace
 
 std::span<const Flag> listening_flags() {
-  static const std::vector<Flag> kRows = rows();
+  static const std::vector<Flag> kRows = listening_rows();
   return kRows;
 }
 

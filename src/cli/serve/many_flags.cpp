@@ -44,7 +44,7 @@ Flag noted(Flag flag) {
   return flag;
 }
 
-std::vector<Flag> rows() {
+std::vector<Flag> many_rows() {
   std::vector<Flag> out;
   out.push_back(
       with(text("--models-dir", "PATH", "Models of this folder are served, too",
@@ -104,7 +104,7 @@ std::vector<Flag> rows() {
 }  // namespace
 
 std::span<const Flag> many_flags() {
-  static const std::vector<Flag> kRows = rows();
+  static const std::vector<Flag> kRows = many_rows();
   return kRows;
 }
 

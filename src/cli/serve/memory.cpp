@@ -26,7 +26,7 @@ Result<void> read_spare(ServeFlags& flags, std::string_view option, std::string_
   return {};
 }
 
-std::vector<Flag> rows() {
+std::vector<Flag> memory_rows() {
   std::vector<Flag> out;
   out.push_back(with(
       choice("--fit", {"on", "off"},
@@ -79,7 +79,7 @@ std::vector<Flag> rows() {
 }  // namespace
 
 std::span<const Flag> memory_flags() {
-  static const std::vector<Flag> kRows = rows();
+  static const std::vector<Flag> kRows = memory_rows();
   return kRows;
 }
 

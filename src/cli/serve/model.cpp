@@ -94,7 +94,7 @@ void set_pooling(ServeFlags& flags, std::string_view wanted) {
   }
 }
 
-std::vector<Flag> rows() {
+std::vector<Flag> model_rows() {
   std::vector<Flag> out;
   out.push_back(
       with(text("-m,--model", "TEXT", "A name in the store or catalogue, a .gguf path or a folder",
@@ -268,7 +268,7 @@ std::vector<Flag> rows() {
 }  // namespace
 
 std::span<const Flag> model_flags() {
-  static const std::vector<Flag> kRows = rows();
+  static const std::vector<Flag> kRows = model_rows();
   return kRows;
 }
 

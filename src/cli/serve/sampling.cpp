@@ -126,7 +126,7 @@ Flag breakers() {
   return out;
 }
 
-std::vector<Flag> rows() {
+std::vector<Flag> sampling_rows() {
   std::vector<Flag> out;
   out.push_back(
       with(number<int64_t>("-n,--n-predict", {-1, kCounts.highest},
@@ -293,7 +293,7 @@ std::vector<Flag> rows() {
 }  // namespace
 
 std::span<const Flag> sampling_flags() {
-  static const std::vector<Flag> kRows = rows();
+  static const std::vector<Flag> kRows = sampling_rows();
   return kRows;
 }
 

@@ -151,7 +151,7 @@ void keep_serving(const ServeFlags& flags, server::Server& server, api::ModelSou
   server.stop();
 }
 
-Result<int> run(ServeFlags& flags, const GivenFlags& given) {
+Result<int> run_serve(ServeFlags& flags, const GivenFlags& given) {
   catch_interrupts();
   if (!flags.key_file.empty()) catch_hangups();
   if (flags.lists_devices) return print_devices(/*json=*/false);
@@ -202,7 +202,7 @@ Action add_serve(CLI::App& app) {
   add_serve_flags(app, *given);
   return [given]() -> Result<int> {
     PUNA_TRY(ServeFlags flags, read_serve_flags(*given));
-    return run(flags, *given);
+    return run_serve(flags, *given);
   };
 }
 

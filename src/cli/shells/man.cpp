@@ -97,7 +97,7 @@ std::string page_of_program(std::span<const CommandFacts> commands) {
   return out;
 }
 
-struct Flags {
+struct ManFlags {
   std::string command;
   std::string folder;
 };
@@ -110,7 +110,7 @@ Result<void> write_page(const std::string& folder, const std::string& name,
   return file->finish();
 }
 
-Result<int> run(const Flags& flags, const CLI::App& app) {
+Result<int> run_man(const ManFlags& flags, const CLI::App& app) {
   const std::vector<CommandFacts> commands = command_facts(app);
   if (!flags.folder.empty()) {
     if (!flags.command.empty()) {
@@ -141,11 +141,11 @@ Result<int> run(const Flags& flags, const CLI::App& app) {
 }  // namespace
 
 Action add_man(CLI::App& app) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<ManFlags>();
   not_empty(app.add_option("COMMAND", flags->command, "A command; default: the program itself"));
   not_empty(app.add_option("--output", flags->folder,
                            "A folder to write all pages into: puna.1, puna-run.1, ..."));
-  return [flags, &app] { return run(*flags, app); };
+  return [flags, &app] { return run_man(*flags, app); };
 }
 
 }  // namespace puna::cli

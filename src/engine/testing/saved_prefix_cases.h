@@ -17,7 +17,7 @@ namespace puna::engine::test {
 constexpr const char* kModel = "sha256-of-a-test";
 using Piece = std::vector<std::byte>;
 
-inline std::vector<int32_t> prompt(size_t n, size_t seed = 0) {
+inline std::vector<int32_t> test_prompt(size_t n, size_t seed = 0) {
   std::vector<int32_t> out;
   for (size_t i = 0; i < n; ++i)
     out.push_back(static_cast<int32_t>((i * 37 + seed * 13 + i / 96 * 5 + 11) % 96));
@@ -133,14 +133,14 @@ inline Restored restore(Engine& engine, Scheduler& scheduler, std::vector<int32_
 inline void check_goes_on(const std::function<std::unique_ptr<Engine>()>& load_engine) {
   const auto earlier = load_engine();
   Scheduler writer(*earlier);
-  std::vector<int32_t> text = prompt(600);
+  std::vector<int32_t> text = test_prompt(600);
   const Text answer = generate(*earlier, writer, text, 30);
   text.insert(text.end(), answer.tokens.begin(), answer.tokens.end());
-  const auto [pieces, ends] = save_all(*earlier, prompt(600));
+  const auto [pieces, ends] = save_all(*earlier, test_prompt(600));
   REQUIRE(!pieces.empty());
   const uint32_t saved = ends.back();
   CHECK(saved >= 608);
-  for (const int32_t id : prompt(50, 3)) text.push_back(id);
+  for (const int32_t id : test_prompt(50, 3)) text.push_back(id);
   const Text wanted = generate(*earlier, writer, text, 40);
 
   const auto later = load_engine();
@@ -175,7 +175,8 @@ inline void check_comes_back(
     text.insert(text.end(), written.tokens.begin(), written.tokens.end());
     text.push_back(5);
   };
-  std::vector<int32_t> first = prompt(300, 1), second = prompt(800, 2), third = prompt(500, 3);
+  std::vector<int32_t> first = test_prompt(300, 1), second = test_prompt(800, 2),
+                       third = test_prompt(500, 3);
   ask(first, 0);
   ask(second, 0);
   ask(third, 0);

@@ -41,18 +41,18 @@ constexpr std::string_view kSoundParts[] = {"audio_tower.", "multi_modal_project
                                             "embed_audio."};
 constexpr std::string_view kTextTable = "embed_tokens.weight";
 
-struct Family;
+struct EncoderFamily;
 
 // What maps one folder: the mapping and the parts of config.json.
 struct Work {
   Mapping& m;
-  const Family& family;
+  const EncoderFamily& family;
   const EncoderTexts& texts;
   Config part;  // vision_config or audio_config
   uint64_t n_layers = 0, hidden = 0;
 };
 
-struct Family {
+struct EncoderFamily {
   std::string_view model_type;  // of config.json
   std::string_view tower;       // model_type of its vision_config; empty: whatever it is
   std::string_view kind;        // clip.projector_type
@@ -557,7 +557,7 @@ Result<void> complete_voxtral(Work& w) {
   return {};
 }
 
-constexpr Family kFamilies[] = {
+constexpr EncoderFamily kFamilies[] = {
     {"gemma3", "", "gemma3", false, "vision_tower.encoder.layers.{}.", kSiglipLayer, kGemma3Others,
      1e-6, kHalf, kHalf, complete_gemma3},
     {"gemma4", "", "gemma4v", false, "vision_tower.encoder.layers.{}.", kGemma4Layer, kGemma4Others,
@@ -590,10 +590,10 @@ const Json* part_of(const Config& config, bool sounds) {
 }
 
 // One for each sense that the model has.
-std::vector<const Family*> find_families(const Config& config) {
+std::vector<const EncoderFamily*> find_families(const Config& config) {
   const std::string type = config.text("model_type", "").value_or("");
-  std::vector<const Family*> out;
-  for (const Family& family : kFamilies) {
+  std::vector<const EncoderFamily*> out;
+  for (const EncoderFamily& family : kFamilies) {
     const Json* part = part_of(config, family.sounds);
     if (family.model_type != type || !part) continue;
     const Json* tower = part->find("model_type");
@@ -604,9 +604,9 @@ std::vector<const Family*> find_families(const Config& config) {
 
 // The encoders' tensors, by the names of the table; with the text model's embeddings, of which a
 // row may be wanted.
-void keep_encoders(RawModel& raw, std::span<const Family* const> families) {
+void keep_encoders(RawModel& raw, std::span<const EncoderFamily* const> families) {
   std::vector<std::string_view> parts;
-  for (const Family* family : families) {
+  for (const EncoderFamily* family : families) {
     const std::span<const std::string_view> own =
         family->sounds ? std::span<const std::string_view>(kSoundParts) : kPictureParts;
     parts.insert(parts.end(), own.begin(), own.end());
@@ -700,7 +700,7 @@ Result<void> put_keys(Work& w) {
   return {};
 }
 
-Result<void> map_family(Mapping& m, const Family& family, const EncoderTexts& texts) {
+Result<void> map_family(Mapping& m, const EncoderFamily& family, const EncoderTexts& texts) {
   Work w{.m = m,
          .family = family,
          .texts = texts,
@@ -737,10 +737,10 @@ Result<void> map_family(Mapping& m, const Family& family, const EncoderTexts& te
 bool has_encoder(const Config& config) { return !find_families(config).empty(); }
 
 Result<ModelFile> map_encoder(std::string name, const EncoderTexts& texts, RawModel raw) {
-  const std::vector<const Family*> families = find_families(texts.config);
+  const std::vector<const EncoderFamily*> families = find_families(texts.config);
   if (families.empty()) {
     std::string known;
-    for (const Family& each : kFamilies) {
+    for (const EncoderFamily& each : kFamilies) {
       if (!known.ends_with(each.model_type))
         known += (known.empty() ? "" : ", ") + std::string(each.model_type);
     }
@@ -754,7 +754,7 @@ Result<ModelFile> map_encoder(std::string name, const EncoderTexts& texts, RawMo
   keep_encoders(raw, families);
   Mapping m(std::move(name), "clip", texts.config, std::move(raw));
   m.set_general("general.type", std::string("mmproj"));
-  for (const Family* family : families) PUNA_TRY(map_family(m, *family, texts));
+  for (const EncoderFamily* family : families) PUNA_TRY(map_family(m, *family, texts));
   m.ignore(kTextTable);
   return m.finish();
 }
