@@ -2,7 +2,10 @@
 
 check_packages=(clang-19 clang-tidy-19 clang-format-19 libclang-rt-19-dev lld-19)
 
-check_present() { command -v clang++-19 clang-tidy-19 clang-format-19 ld.lld-19 > /dev/null; }
+check_present() {
+  local tool
+  for tool in clang++-19 clang-tidy-19 clang-format-19 ld.lld-19; do command -v "$tool" > /dev/null || return 1; done
+}
 
 check_install() {
   apt_need "${check_packages[@]}"
