@@ -45,6 +45,7 @@ check:
 	@tools/setup --check
 	tools/check_layers_test.py
 	tools/pack_page_test.py
+	cmake/together_test.py
 	tools/check_layers
 	tools/operations_table
 	tools/format --check

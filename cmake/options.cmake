@@ -34,9 +34,10 @@ endif()
 include(together)
 
 # Headers that most files include are read once a target. A file still has to include what it uses: clang-tidy goes without.
-# puna_precompile(TARGET headers...)
 option(PUNA_PRECOMPILE "Precompile the headers that most files include" ON)
-function(puna_precompile target)
+# puna_compile_fast(TARGET headers...): precompiles these headers for it and compiles its files together, each where it is asked for. To be called
+# when the target has its sources.
+function(puna_compile_fast target)
   if(PUNA_PRECOMPILE)
     target_precompile_headers(${target} PRIVATE ${ARGN})
   endif()
@@ -48,13 +49,6 @@ set(PUNA_COMMON_HEADERS <algorithm> <cstdint> <functional> <map> <memory> <optio
 # What need not be fast takes less to compile with less optimising.
 add_library(puna_slow_is_fine INTERFACE)
 target_compile_options(puna_slow_is_fine INTERFACE $<$<CONFIG:Release>:-O1>)
-
-# With sanitizers these rooms and their tests are not optimised at all, which takes half of the time. The others compute, or start hundreds of times
-# in tests of the command line: they would lose there what they save here.
-set(PUNA_UNOPTIMISED_ROOMS)
-if(PUNA_SANITIZE)
-  set(PUNA_UNOPTIMISED_ROOMS api formats manager plan server service store web_store)
-endif()
 
 # Sizes in tests are small; in the rooms a 64-bit size that meets wasm32's size_t is worth the warning that -Wconversion brings.
 add_library(puna_test_options INTERFACE)

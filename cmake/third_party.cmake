@@ -26,11 +26,11 @@ add_library(hwy::hwy ALIAS hwy)
 target_include_directories(hwy SYSTEM PUBLIC ${PUNA_CACHE_DIR}/highway)
 target_compile_features(hwy PUBLIC cxx_std_17)
 target_compile_definitions(hwy PUBLIC HWY_STATIC_DEFINE)
-# Builds with sanitizers are made for the instructions of the machine that builds them alone, which takes a third of the time: releases compare all.
+# Builds with sanitizers make the kernels for the building machine's instructions alone, which takes a third of the time; releases go through all.
 if(EMSCRIPTEN OR PUNA_SANITIZE)
   target_compile_definitions(hwy PUBLIC HWY_COMPILE_ONLY_STATIC)
 endif()
-if(PUNA_SANITIZE)
+if(PUNA_SANITIZE AND NOT EMSCRIPTEN)
   target_compile_options(hwy PUBLIC -march=native -ffp-contract=off)
 endif()
 target_compile_options(hwy PRIVATE -w)

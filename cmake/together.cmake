@@ -10,7 +10,7 @@ if(PUNA_TOGETHER)
   endif()
 endif()
 
-# puna_compile_together(TARGET): to be called when the target has its sources.
+# puna_compile_together(TARGET): part of puna_compile_fast.
 function(puna_compile_together target)
   if(NOT PUNA_TOGETHER)
     return()

@@ -12,11 +12,11 @@ import re
 import sys
 
 NAME = r"[A-Za-z_]\w*"
-TYPE = re.compile(rf"^(?:struct|class|enum|enum class|union) (?:\[\[\w+\]\] )?({NAME})", re.M)
+TYPE = re.compile(rf"^(?:struct|class|enum class|enum|union) (?:\[\[\w+\]\] )?({NAME})", re.M)
 ALIAS = re.compile(rf"^using ({NAME}) =\s*([^;]+);", re.M)
 TAKEN = re.compile(rf"^using (\w[\w:]*::)({NAME});", re.M)
 # A function or a variable: the last name before its parameters, its value or its end.
-OTHER = re.compile(rf"^(?!namespace |using |struct |class |enum |union )\w[^\[\]\n;={{(]*[ &*]({NAME})", re.M)
+OTHER = re.compile(rf"^(?!namespace |using |template |struct |class |enum |union )\w[^\[\]\n;={{(]*[ &*]({NAME})", re.M)
 MACRO = re.compile(r"^ *# *(?:define|undef) ", re.M)
 
 
@@ -59,4 +59,5 @@ def main():
         print(batches.index(batch))
 
 
-main()
+if __name__ == "__main__":
+    main()
