@@ -4,29 +4,19 @@
 #include <cstdlib>
 #include <new>
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define PUNA_COUNTS_ALLOCATIONS 0
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || \
-    __has_feature(memory_sanitizer)
-#define PUNA_COUNTS_ALLOCATIONS 0
-#endif
-#endif
-#ifndef PUNA_COUNTS_ALLOCATIONS
-#define PUNA_COUNTS_ALLOCATIONS 1
-#endif
+#include "base/sanitized.h"
 
 namespace {
 std::atomic<size_t> g_allocated{0};
 }  // namespace
 
 namespace puna::formats {
-const bool kCountsAllocations = PUNA_COUNTS_ALLOCATIONS != 0;
+const bool kCountsAllocations = !base::kSanitized;
 void reset_allocated() { g_allocated = 0; }
 size_t allocated() { return g_allocated; }
 }  // namespace puna::formats
 
-#if PUNA_COUNTS_ALLOCATIONS
+#if !PUNA_SANITIZED
 void* operator new(size_t n) {
   g_allocated += n;
   if (void* p = std::malloc(n ? n : 1)) return p;

@@ -6,6 +6,7 @@
 
 #include <fstream>
 
+#include "base/sanitized.h"
 #include "server/server.h"
 #include "server/testing/fixture.h"
 
@@ -322,19 +323,6 @@ TEST_CASE("a Unix socket is listened on, beside a port") {
   CHECK(::access(path.c_str(), F_OK) != 0);
 }
 
-// Sanitizers keep what was freed.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kKeepsFreed = true;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-constexpr bool kKeepsFreed = true;
-#else
-constexpr bool kKeepsFreed = false;
-#endif
-#else
-constexpr bool kKeepsFreed = false;
-#endif
-
 // Of this process, which has both ends.
 size_t resident_bytes() {
   std::ifstream file("/proc/self/statm");
@@ -355,7 +343,7 @@ TEST_CASE("a connection on which nothing happens takes little memory, whatever w
   }
   const size_t after = resident_bytes();
   const size_t each = after < before ? 0 : (after - before) / kClients;
-  CHECK((kKeepsFreed || each <= 32 << 10));
+  CHECK((base::kSanitized || each <= 32 << 10));  // sanitizers keep what was freed
 }
 
 TEST_CASE("without descriptors for more, connections wait") {

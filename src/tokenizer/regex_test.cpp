@@ -66,7 +66,7 @@ TEST_CASE("what is not carried out is refused by name") {
 }
 
 TEST_CASE("an expression that would try for ever gives up on a place") {
-  CHECK(marked("(a|a)*b", std::string(40, 'a')) == std::string(40, 'a'));
+  CHECK(marked("(a|a)*b", std::string(26, 'a')) == std::string(26, 'a'));
 }
 
 }  // namespace
