@@ -4,12 +4,14 @@
 #include <functional>
 
 #include "engine/scheduler.h"
+#include "engine/testing/prompts.h"
 #include "gpu/null/null.h"
 #include "models/testing/tiny_model.h"
 #include "models/testing/tiny_recurrent.h"
 
 using namespace puna;
 using engine::Engine;
+using engine::test::test_prompt;
 
 namespace {
 
@@ -22,12 +24,6 @@ std::unique_ptr<Engine> load(const char* architecture, engine::EngineOptions opt
   auto engine = base::run_until(Engine::load(fixtures::tiny_model(shape), nullptr, options), [] {});
   REQUIRE_MESSAGE(engine.has_value(), engine.error().text());
   return *std::move(engine);
-}
-
-std::vector<int32_t> prompt(size_t n) {
-  std::vector<int32_t> out;
-  for (size_t i = 0; i < n; ++i) out.push_back(static_cast<int32_t>((i * 37 + 11) % 96));
-  return out;
 }
 
 std::vector<float> logits(Engine& engine, const std::vector<int32_t>& tokens) {
@@ -66,8 +62,8 @@ engine::GenerateOptions greedy(uint32_t n) {
 TEST_CASE("logits of a prefix do not depend on what follows") {
   for (const char* architecture : {"llama", "gemma3"}) {
     auto engine = load(architecture);
-    const auto whole = logits(*engine, prompt(50));
-    const auto part = logits(*engine, prompt(33));
+    const auto whole = logits(*engine, test_prompt(50));
+    const auto part = logits(*engine, test_prompt(33));
     for (size_t i = 0; i < part.size(); ++i) REQUIRE(std::fabs(whole[i] - part[i]) < 1e-4f);
   }
 }
@@ -76,7 +72,7 @@ TEST_CASE(
     "greedy text is the argmax of the logits at each step, and a cached prefix changes nothing") {
   for (const char* architecture : {"llama", "gemma3"}) {
     auto engine = load(architecture);
-    std::vector<int32_t> tokens = prompt(40);
+    std::vector<int32_t> tokens = test_prompt(40);
     const auto text = generate(*engine, tokens, greedy(12));
     REQUIRE(text.has_value());
     CHECK(text->stats.n_prompt == 40);
@@ -109,7 +105,7 @@ TEST_CASE("products of one x and of mixed types each read x in the form they nee
       auto engine =
           base::run_until(Engine::load(fixtures::tiny_model(shape), nullptr, options), [] {});
       REQUIRE_MESSAGE(engine.has_value(), engine.error().text());
-      by_numerics[static_cast<size_t>(numerics)] = logits(**engine, prompt(20));
+      by_numerics[static_cast<size_t>(numerics)] = logits(**engine, test_prompt(20));
     }
     double error = 0, size = 0;
     for (size_t i = 0; i < by_numerics[0].size(); ++i) {
@@ -125,18 +121,18 @@ TEST_CASE("generation stops at an end token, at the context's end, and when aske
   engine::EngineOptions options;
   options.context = 64;
   auto engine = load("llama", options);
-  const auto text = generate(*engine, prompt(10), greedy(20));
+  const auto text = generate(*engine, test_prompt(10), greedy(20));
   REQUIRE(text->tokens.size() == 20);
   const int32_t third = text->tokens[2];
   size_t first = 0;
   while (text->tokens[first] != third) ++first;
-  const auto ended = generate(*engine, prompt(10), greedy(20), {third});
+  const auto ended = generate(*engine, test_prompt(10), greedy(20), {third});
   CHECK(ended->tokens.size() == first);
   CHECK(ended->stats.stop == engine::StopReason::kEnd);
 
   engine::GenerateOptions unlimited = greedy(0);
   unlimited.max_tokens.reset();
-  const auto full = generate(*engine, prompt(10), unlimited);
+  const auto full = generate(*engine, test_prompt(10), unlimited);
   CHECK(full->tokens.size() == 54);
   CHECK(full->stats.stop == engine::StopReason::kContext);
 
@@ -144,14 +140,15 @@ TEST_CASE("generation stops at an end token, at the context's end, and when aske
   const auto control = std::make_shared<engine::Control>();
   control->cancel = true;
   cancelled.control = control;
-  CHECK(generate(*engine, prompt(10), cancelled)->stats.stop == engine::StopReason::kCancelled);
+  CHECK(generate(*engine, test_prompt(10), cancelled)->stats.stop ==
+        engine::StopReason::kCancelled);
 }
 
 TEST_CASE("impossible requests are refused with both numbers") {
   engine::EngineOptions options;
   options.context = 64;
   auto engine = load("llama", options);
-  CHECK(generate(*engine, prompt(64), greedy(1)).error().message ==
+  CHECK(generate(*engine, test_prompt(64), greedy(1)).error().message ==
         "The prompt has 64 tokens, but the context holds 64 and needs room for an answer; the "
         "model was "
         "trained with a context of 256.");
@@ -167,7 +164,7 @@ TEST_CASE("impossible requests are refused with both numbers") {
 
 TEST_CASE("drafts that cannot be tried are refused, and why") {
   const auto refused = [](Engine& engine, const std::function<void(engine::BatchRow&)>& change) {
-    engine::BatchRow row{0, prompt(4), greedy(1).sampling};
+    engine::BatchRow row{0, test_prompt(4), greedy(1).sampling};
     row.drafts = {1, 2, 3};
     change(row);
     const auto done = base::run_until(engine.decode({row}, 1, [](auto) { return true; }), [] {});
@@ -224,8 +221,8 @@ TEST_CASE("a seed gives the same text again") {
   o.sampling.temperature = 1.5f;
   o.sampling.seed = 5;
   o.max_tokens = 30;
-  const auto a = generate(*engine, prompt(5), o), b = generate(*engine, prompt(5), o);
+  const auto a = generate(*engine, test_prompt(5), o), b = generate(*engine, test_prompt(5), o);
   CHECK(a->tokens == b->tokens);
   o.sampling.seed = 6;
-  CHECK(generate(*engine, prompt(5), o)->tokens != a->tokens);
+  CHECK(generate(*engine, test_prompt(5), o)->tokens != a->tokens);
 }

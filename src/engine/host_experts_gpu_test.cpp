@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "engine/scheduler.h"
+#include "engine/testing/prompts.h"
 #include "engine/testing/small_device.h"
 #include "engine/testing/test_filter.h"
 #include "formats/open.h"
@@ -14,6 +15,7 @@ using namespace puna;
 using engine::Engine;
 using engine::test::open_gpu;
 using engine::test::SmallDevice;
+using engine::test::test_prompt;
 
 namespace {
 
@@ -58,16 +60,9 @@ std::unique_ptr<Engine> load(const std::string& name, std::unique_ptr<gpu::Devic
   return *std::move(engine);
 }
 
-std::vector<int32_t> prompt(const Engine& engine, size_t n, size_t seed = 0) {
-  std::vector<int32_t> out;
-  for (size_t i = 0; i < n; ++i)
-    out.push_back(static_cast<int32_t>((i * 37 + 11 + 101 * seed) % engine.config().vocab));
-  return out;
-}
-
 // More rows than one run of the head takes.
 std::vector<float> logits(Engine& engine) {
-  const std::vector<int32_t> tokens = prompt(engine, 40);
+  const std::vector<int32_t> tokens = test_prompt(40, 0, engine.config().vocab);
   std::vector<float> out(tokens.size() * engine.n_out());
   const auto done = base::run_until(engine.logits(0, tokens, out), [&] { engine.poll(); });
   REQUIRE_MESSAGE(done.has_value(), done.error().text());
@@ -110,7 +105,8 @@ std::vector<std::vector<int32_t>> texts(Engine& engine, std::span<const uint32_t
   size_t n_ended = 0;
   for (const uint32_t i : which) {
     base::deliver<base::Result<engine::GenerateStats>>(
-        scheduler.generate(prompt(engine, 5 + 20 * i, i), options_of(engine, i), {},
+        scheduler.generate(test_prompt(5 + 20 * i, i, engine.config().vocab), options_of(engine, i),
+                           {},
                            [&out, i](const kernels::Chosen& chosen) {
                              out[i].push_back(chosen.id);
                              return true;

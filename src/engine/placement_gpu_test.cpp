@@ -6,6 +6,7 @@
 #include <span>
 
 #include "engine/scheduler.h"
+#include "engine/testing/prompts.h"
 #include "engine/testing/small_device.h"
 #include "models/testing/tiny_model.h"
 #include "models/testing/tiny_recurrent.h"
@@ -14,6 +15,7 @@ using namespace puna;
 using engine::Engine;
 using engine::test::open_gpu;
 using engine::test::SmallDevice;
+using engine::test::test_prompt;
 
 namespace {
 
@@ -50,12 +52,6 @@ base::Result<std::unique_ptr<Engine>> load(formats::ModelFile file,
   });
 }
 
-std::vector<int32_t> prompt(size_t n) {
-  std::vector<int32_t> out;
-  for (size_t i = 0; i < n; ++i) out.push_back(static_cast<int32_t>((i * 37 + 11) % 96));
-  return out;
-}
-
 std::vector<float> logits(Engine& engine, const std::vector<int32_t>& tokens) {
   std::vector<float> out(tokens.size() * engine.n_out());
   const auto done = base::run_until(engine.logits(0, tokens, out), [&] { engine.poll(); });
@@ -81,7 +77,7 @@ std::vector<int32_t> greedy(Engine& engine, const std::vector<int32_t>& tokens, 
 
 // Of the logits of more rows than one run of the head takes.
 double nmse(Engine& engine, Engine& reference) {
-  const std::vector<int32_t> tokens = prompt(40);
+  const std::vector<int32_t> tokens = test_prompt(40);
   const std::vector<float> got = logits(engine, tokens), wanted = logits(reference, tokens);
   double error = 0, norm = 0;
   for (size_t i = 0; i < got.size(); ++i) {
@@ -94,10 +90,10 @@ double nmse(Engine& engine, Engine& reference) {
 // These, a text, and the same text after another one.
 void check_equal(Engine& split, Engine& cpu) {
   CHECK(nmse(split, cpu) <= kLimit);
-  const std::vector<int32_t> tokens = prompt(40);
+  const std::vector<int32_t> tokens = test_prompt(40);
   const std::vector<int32_t> text = greedy(cpu, tokens, 12);
   CHECK(greedy(split, tokens, 12) == text);
-  greedy(split, prompt(30), 5);
+  greedy(split, test_prompt(30), 5);
   CHECK(greedy(split, tokens, 12) == text);
 }
 
@@ -270,7 +266,7 @@ TEST_CASE("prompts of several steps over two GPUs give what the CPU gives alone"
     // The second one goes on behind a part of the first.
     for (const size_t n : {1300, 700, 1500}) {
       CAPTURE(n);
-      CHECK(greedy(**split, prompt(n), 6) == greedy(**cpu, prompt(n), 6));
+      CHECK(greedy(**split, test_prompt(n), 6) == greedy(**cpu, test_prompt(n), 6));
     }
   }
 }

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "engine/testing/prompts.h"
 #include "engine/testing/test_filter.h"
 #include "kernels/sample/sample_cpu.h"
 #include "models/testing/tiny_model.h"
@@ -11,6 +12,7 @@
 using namespace puna;
 using engine::Engine;
 using engine::Scheduler;
+using engine::test::test_prompt;
 
 namespace {
 
@@ -23,13 +25,6 @@ std::unique_ptr<Engine> load(uint32_t n_sequences, engine::EngineOptions options
   auto engine = base::run_until(Engine::load(fixtures::tiny_model(), nullptr, options), [] {});
   REQUIRE_MESSAGE(engine.has_value(), engine.error().text());
   return *std::move(engine);
-}
-
-std::vector<int32_t> prompt(size_t n, size_t seed = 0) {
-  std::vector<int32_t> out;
-  for (size_t i = 0; i < n; ++i)
-    out.push_back(static_cast<int32_t>((i * 37 + seed * 13 + 11) % 96));
-  return out;
 }
 
 engine::GenerateOptions drawn(uint64_t seed, uint32_t n) {
@@ -76,7 +71,7 @@ TEST_CASE("texts written at the same time are those that are written alone") {
   Scheduler scheduler(*engine);
   constexpr size_t kTexts = 6;  // more than there are sequences
   std::vector<Text> texts(kTexts);
-  const auto prompt_of = [](size_t i) { return prompt(3 + 25 * i, i); };
+  const auto prompt_of = [](size_t i) { return test_prompt(3 + 25 * i, i); };
   const auto options_of = [](size_t i) { return drawn(i, static_cast<uint32_t>(40 - 5 * i)); };
   // One begins; two come while it is written, the others while those wait or are read.
   begin(scheduler, prompt_of(0), options_of(0), texts[0], [&](size_t n) {
@@ -103,11 +98,11 @@ TEST_CASE("a text that is refused or cancelled leaves the others as they are") {
   engine::GenerateOptions cancelled = drawn(1, 20);
   cancelled.control = control;
   size_t tokens_when_cancelled = 0;
-  begin(scheduler, prompt(10), drawn(5, 30), first, [&](size_t n) {
+  begin(scheduler, test_prompt(10), drawn(5, 30), first, [&](size_t n) {
     if (n == 2) {
       begin(scheduler, {1, 96}, drawn(0, 5), refused);
-      begin(scheduler, prompt(8), cancelled, waiting);
-      begin(scheduler, prompt(12), drawn(7, 5), last);
+      begin(scheduler, test_prompt(8), cancelled, waiting);
+      begin(scheduler, test_prompt(12), drawn(7, 5), last);
     }
     if (n == 6) control->cancel = true;
     if (waiting.result && tokens_when_cancelled == 0) tokens_when_cancelled = n;
@@ -116,30 +111,30 @@ TEST_CASE("a text that is refused or cancelled leaves the others as they are") {
   CHECK((*waiting.result)->stop == engine::StopReason::kCancelled);
   CHECK((*waiting.result)->n_generated == 0);
   CHECK(tokens_when_cancelled == 7);  // it does not wait for the text before it
-  CHECK(first.tokens == alone(prompt(10), drawn(5, 30)).tokens);
-  CHECK(last.tokens == alone(prompt(12), drawn(7, 5)).tokens);
+  CHECK(first.tokens == alone(test_prompt(10), drawn(5, 30)).tokens);
+  CHECK(last.tokens == alone(test_prompt(12), drawn(7, 5)).tokens);
 }
 
 TEST_CASE("texts share the pages of what they have in common, running or ended") {
   const auto engine = load(2);
   Scheduler scheduler(*engine);
   Text a, b, next, shorter;
-  begin(scheduler, prompt(100, 1), drawn(0, 10), a);
-  begin(scheduler, prompt(60, 2), drawn(0, 10), b);
+  begin(scheduler, test_prompt(100, 1), drawn(0, 10), a);
+  begin(scheduler, test_prompt(60, 2), drawn(0, 10), b);
   // 109 tokens and 69, of which the last ones of each were not evaluated.
   CHECK(engine->cache().prefixes().n_nodes() == 4 + 3);
   CHECK(engine->cache().n_available() == engine->cache().n_pages());
   // Goes on with the first.
-  std::vector<int32_t> more = prompt(100, 1);
+  std::vector<int32_t> more = test_prompt(100, 1);
   more.insert(more.end(), a.tokens.begin(), a.tokens.end());
   more.push_back(4);
   begin(scheduler, more, drawn(0, 5), next);
   CHECK((*next.result)->n_cached == 109);
   CHECK((*next.result)->n_prompt == 2);
   // Begins as it does; the page in which they part is copied.
-  begin(scheduler, prompt(41, 1), drawn(0, 3), shorter);
+  begin(scheduler, test_prompt(41, 1), drawn(0, 3), shorter);
   CHECK((*shorter.result)->n_cached == 40);
-  CHECK(shorter.tokens == alone(prompt(41, 1), drawn(0, 3)).tokens);
+  CHECK(shorter.tokens == alone(test_prompt(41, 1), drawn(0, 3)).tokens);
   more.insert(more.end(), next.tokens.begin(), next.tokens.end());
   Text last;
   begin(scheduler, more, drawn(0, 4), last);
@@ -151,12 +146,12 @@ TEST_CASE("no tokens asked for: the prompt is read and kept") {
   const auto engine = load(1);
   Scheduler scheduler(*engine);
   Text nothing, after;
-  begin(scheduler, prompt(90), drawn(0, 0), nothing);
+  begin(scheduler, test_prompt(90), drawn(0, 0), nothing);
   CHECK((*nothing.result)->stop == engine::StopReason::kLength);
   CHECK(nothing.tokens.empty());
-  begin(scheduler, prompt(90), drawn(0, 5), after);
+  begin(scheduler, test_prompt(90), drawn(0, 5), after);
   CHECK((*after.result)->n_cached == 89);
-  CHECK(after.tokens == alone(prompt(90), drawn(0, 5)).tokens);
+  CHECK(after.tokens == alone(test_prompt(90), drawn(0, 5)).tokens);
 }
 
 TEST_CASE("a text whose reader is behind pauses, and keeps nobody waiting") {
@@ -165,10 +160,11 @@ TEST_CASE("a text whose reader is behind pauses, and keeps nobody waiting") {
   const auto control = std::make_shared<engine::Control>();
   engine::GenerateOptions held = drawn(3, 20);
   held.control = control;
-  const auto want = alone(prompt(10), drawn(3, 20)).tokens;
+  const auto want = alone(test_prompt(10), drawn(3, 20)).tokens;
 
   Text text;
-  begin(scheduler, prompt(10), held, text, [&](size_t n) { control->hold = n == 5 || n == 9; });
+  begin(scheduler, test_prompt(10), held, text,
+        [&](size_t n) { control->hold = n == 5 || n == 9; });
   CHECK_FALSE(text.result);
   CHECK(text.tokens.size() == 5);
   scheduler.wake();  // still held
@@ -178,8 +174,8 @@ TEST_CASE("a text whose reader is behind pauses, and keeps nobody waiting") {
   CHECK(text.tokens.size() == 9);
   // Another one gets the only sequence; the first is taken up again when it is read.
   Text other;
-  begin(scheduler, prompt(30, 4), drawn(2, 6), other);
-  CHECK(other.tokens == alone(prompt(30, 4), drawn(2, 6)).tokens);
+  begin(scheduler, test_prompt(30, 4), drawn(2, 6), other);
+  CHECK(other.tokens == alone(test_prompt(30, 4), drawn(2, 6)).tokens);
   CHECK(text.tokens.size() == 9);
   control->hold = false;
   scheduler.wake();
@@ -187,7 +183,7 @@ TEST_CASE("a text whose reader is behind pauses, and keeps nobody waiting") {
   CHECK((*text.result)->n_prompt == 10);
 
   Text stopped;
-  begin(scheduler, prompt(10), held, stopped, [&](size_t n) { control->hold = n == 5; });
+  begin(scheduler, test_prompt(10), held, stopped, [&](size_t n) { control->hold = n == 5; });
   control->cancel = true;
   scheduler.wake();
   CHECK((*stopped.result)->stop == engine::StopReason::kCancelled);
@@ -231,10 +227,10 @@ TEST_CASE(
   options[2].sampling.dynatemp_range = 0.7f;
   options[3].sampling.mirostat = {.version = 1, .tau = 3, .eta = 0.3f};
   std::vector<Text> texts(4);
-  for (size_t i = 0; i < 4; ++i) begin(scheduler, prompt(20 + 9 * i, i), options[i], texts[i]);
+  for (size_t i = 0; i < 4; ++i) begin(scheduler, test_prompt(20 + 9 * i, i), options[i], texts[i]);
   for (size_t i = 0; i < 4; ++i) {
     CAPTURE(i);
-    CHECK(texts[i].tokens == by_host(prompt(20 + 9 * i, i), options[i]));
+    CHECK(texts[i].tokens == by_host(test_prompt(20 + 9 * i, i), options[i]));
   }
 }
 
@@ -246,7 +242,7 @@ TEST_CASE("one of 16 texts passes a filter, and the others are as without it") {
   const auto engine = load(kTexts);
   Scheduler scheduler(*engine);
   std::vector<Text> texts(kTexts);
-  const auto prompt_of = [](size_t i) { return prompt(3 + 4 * i, i); };
+  const auto prompt_of = [](size_t i) { return test_prompt(3 + 4 * i, i); };
   for (size_t i = 0; i < kTexts; ++i) {
     engine::GenerateOptions options = drawn(i, kTokens);
     if (i == 5) options.filter = std::make_shared<engine::test::TestFilter>(rules);
@@ -268,7 +264,7 @@ TEST_CASE("whoever wants to know is told how far a prompt is read, once each") {
     engine::GenerateOptions options = drawn(2, 4);
     options.on_prompt = [&](const engine::PromptProgress& progress) { told.push_back(progress); };
     Text text;
-    begin(scheduler, prompt(100), std::move(options), text,
+    begin(scheduler, test_prompt(100), std::move(options), text,
           [&](size_t) { CHECK(told.back().n_read == 100); });
     REQUIRE(text.result.has_value());
     REQUIRE(told.size() >= (n_cached == 0 ? 3 : 2));

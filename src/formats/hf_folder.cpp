@@ -10,7 +10,7 @@
 #include "base/half.h"
 #include "base/log.h"
 #include "formats/block_source.h"
-#include "formats/hf/encoders.h"
+#include "formats/hf/encoders/encoders.h"
 #include "formats/hf/families.h"
 #include "formats/hf_judge.h"
 #include "formats/safetensors.h"

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/scheduler.h"
+#include "engine/testing/prompts.h"
 #include "models/testing/tiny_model.h"
 #include "models/testing/tiny_recurrent.h"
 
@@ -16,13 +17,6 @@ namespace puna::engine::test {
 
 constexpr const char* kModel = "sha256-of-a-test";
 using Piece = std::vector<std::byte>;
-
-inline std::vector<int32_t> test_prompt(size_t n, size_t seed = 0) {
-  std::vector<int32_t> out;
-  for (size_t i = 0; i < n; ++i)
-    out.push_back(static_cast<int32_t>((i * 37 + seed * 13 + i / 96 * 5 + 11) % 96));
-  return out;
-}
 
 inline formats::ModelFile tiny_file(const std::string& architecture) {
   fixtures::TinyShape shape;
