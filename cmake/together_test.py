@@ -40,6 +40,9 @@ class Together(unittest.TestCase):
     def test_macros_stay_in_their_file(self):
         self.assertEqual(batches("#define A 1", "int a() {", "# undef B"), ["-", "0", "-"])
 
+    def test_what_allocates_is_by_itself(self):
+        self.assertEqual(batches("int a() {", "void* operator new(size_t n) {", "int b() {"), ["0", "-", "0"])
+
     def test_a_batch_has_so_many_lines(self):
         self.assertEqual(batches("int a() {", "int b() {", "int c() {", lines=2), ["0", "0", "1"])
         self.assertEqual(batches("int a() {\n\n\n", "int b() {", lines=2), ["0", "1"])
