@@ -15,7 +15,7 @@ using engine::test::test_prompt;
 
 namespace {
 
-std::unique_ptr<Engine> load(const char* architecture, engine::EngineOptions options = {}) {
+std::unique_ptr<Engine> load_tiny(const char* architecture, engine::EngineOptions options = {}) {
   fixtures::TinyShape shape;
   shape.architecture = architecture;
   options.numerics = kernels::Numerics::kExact;
@@ -37,8 +37,8 @@ struct Text {
   std::vector<int32_t> tokens;
   engine::GenerateStats stats;
 };
-base::Result<Text> generate(Engine& engine, std::vector<int32_t> tokens,
-                            engine::GenerateOptions options, std::vector<int32_t> end = {}) {
+base::Result<Text> generate_text(Engine& engine, std::vector<int32_t> tokens,
+                                 engine::GenerateOptions options, std::vector<int32_t> end = {}) {
   Text text;
   PUNA_TRY(text.stats, base::run_until(engine::Scheduler(engine).generate(
                                            std::move(tokens), std::move(options), std::move(end),
@@ -61,7 +61,7 @@ engine::GenerateOptions greedy(uint32_t n) {
 
 TEST_CASE("logits of a prefix do not depend on what follows") {
   for (const char* architecture : {"llama", "gemma3"}) {
-    auto engine = load(architecture);
+    auto engine = load_tiny(architecture);
     const auto whole = logits(*engine, test_prompt(50));
     const auto part = logits(*engine, test_prompt(33));
     for (size_t i = 0; i < part.size(); ++i) REQUIRE(std::fabs(whole[i] - part[i]) < 1e-4f);
@@ -71,14 +71,14 @@ TEST_CASE("logits of a prefix do not depend on what follows") {
 TEST_CASE(
     "greedy text is the argmax of the logits at each step, and a cached prefix changes nothing") {
   for (const char* architecture : {"llama", "gemma3"}) {
-    auto engine = load(architecture);
+    auto engine = load_tiny(architecture);
     std::vector<int32_t> tokens = test_prompt(40);
-    const auto text = generate(*engine, tokens, greedy(12));
+    const auto text = generate_text(*engine, tokens, greedy(12));
     REQUIRE(text.has_value());
     CHECK(text->stats.n_prompt == 40);
     CHECK(text->stats.stop == engine::StopReason::kLength);
     // Again, with most of the prompt in the cache.
-    const auto again = generate(*engine, tokens, greedy(12));
+    const auto again = generate_text(*engine, tokens, greedy(12));
     CHECK(again->stats.n_cached == 39);
     CHECK(again->tokens == text->tokens);
     for (int32_t id : text->tokens) {
@@ -120,19 +120,19 @@ TEST_CASE("products of one x and of mixed types each read x in the form they nee
 TEST_CASE("generation stops at an end token, at the context's end, and when asked to") {
   engine::EngineOptions options;
   options.context = 64;
-  auto engine = load("llama", options);
-  const auto text = generate(*engine, test_prompt(10), greedy(20));
+  auto engine = load_tiny("llama", options);
+  const auto text = generate_text(*engine, test_prompt(10), greedy(20));
   REQUIRE(text->tokens.size() == 20);
   const int32_t third = text->tokens[2];
   size_t first = 0;
   while (text->tokens[first] != third) ++first;
-  const auto ended = generate(*engine, test_prompt(10), greedy(20), {third});
+  const auto ended = generate_text(*engine, test_prompt(10), greedy(20), {third});
   CHECK(ended->tokens.size() == first);
   CHECK(ended->stats.stop == engine::StopReason::kEnd);
 
   engine::GenerateOptions unlimited = greedy(0);
   unlimited.max_tokens.reset();
-  const auto full = generate(*engine, test_prompt(10), unlimited);
+  const auto full = generate_text(*engine, test_prompt(10), unlimited);
   CHECK(full->tokens.size() == 54);
   CHECK(full->stats.stop == engine::StopReason::kContext);
 
@@ -140,21 +140,21 @@ TEST_CASE("generation stops at an end token, at the context's end, and when aske
   const auto control = std::make_shared<engine::Control>();
   control->cancel = true;
   cancelled.control = control;
-  CHECK(generate(*engine, test_prompt(10), cancelled)->stats.stop ==
+  CHECK(generate_text(*engine, test_prompt(10), cancelled)->stats.stop ==
         engine::StopReason::kCancelled);
 }
 
 TEST_CASE("impossible requests are refused with both numbers") {
   engine::EngineOptions options;
   options.context = 64;
-  auto engine = load("llama", options);
-  CHECK(generate(*engine, test_prompt(64), greedy(1)).error().message ==
+  auto engine = load_tiny("llama", options);
+  CHECK(generate_text(*engine, test_prompt(64), greedy(1)).error().message ==
         "The prompt has 64 tokens, but the context holds 64 and needs room for an answer; the "
         "model was "
         "trained with a context of 256.");
-  CHECK(generate(*engine, {1, 96}, greedy(1)).error().message ==
+  CHECK(generate_text(*engine, {1, 96}, greedy(1)).error().message ==
         "Token id 96 is outside the vocabulary (0 to 95).");
-  CHECK(generate(*engine, {}, greedy(1)).error().message == "The prompt has no tokens.");
+  CHECK(generate_text(*engine, {}, greedy(1)).error().message == "The prompt has no tokens.");
   options.context = 257;
   auto refused = base::run_until(Engine::load(fixtures::tiny_model(), nullptr, options), [] {});
   CHECK(refused.error().message ==
@@ -172,7 +172,7 @@ TEST_CASE("drafts that cannot be tried are refused, and why") {
   };
   engine::EngineOptions options;
   options.n_drafts = 3;
-  const auto engine = load("llama", options);
+  const auto engine = load_tiny("llama", options);
   CHECK(refused(*engine, [](engine::BatchRow&) {}).empty());
   CHECK(refused(*engine, [](engine::BatchRow& row) { row.drafts.resize(4); }) ==
         "Sequence 0 has 4 drafts; the engine was loaded for 3 at most.");
@@ -216,13 +216,14 @@ TEST_CASE("a cache of blocks is refused where heads are no whole blocks") {
 }
 
 TEST_CASE("a seed gives the same text again") {
-  auto engine = load("llama");
+  auto engine = load_tiny("llama");
   engine::GenerateOptions o;
   o.sampling.temperature = 1.5f;
   o.sampling.seed = 5;
   o.max_tokens = 30;
-  const auto a = generate(*engine, test_prompt(5), o), b = generate(*engine, test_prompt(5), o);
+  const auto a = generate_text(*engine, test_prompt(5), o),
+             b = generate_text(*engine, test_prompt(5), o);
   CHECK(a->tokens == b->tokens);
   o.sampling.seed = 6;
-  CHECK(generate(*engine, test_prompt(5), o)->tokens != a->tokens);
+  CHECK(generate_text(*engine, test_prompt(5), o)->tokens != a->tokens);
 }
