@@ -129,7 +129,7 @@ def make(folder, spec, inputs):
             first = ids.index(tokens.index(mark))
             positions = [first - 2, first - 1] + list(range(first + len(rows), len(ids)))
             at = f"{stem}.{path.stem}"
-            np.savez(folder / f"{at}.pixels.npz", **{f"tile{i}": t for i, t in enumerate(media["tiles"])})
+            np.savez(folder / f"{at}.pixels.npz", **{f"tile{i}": np.ascontiguousarray(t) for i, t in enumerate(media["tiles"])})
             np.save(folder / f"{at}.embed.npy", rows)
             np.save(folder / f"{at}.logits.npy", logits[positions])
             facts["files"][path.name] = {"tokens": [-1 if t == tokens.index(mark) else t for t in ids], "positions": positions, "greedy": greedy,

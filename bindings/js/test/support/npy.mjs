@@ -4,10 +4,11 @@ import zlib from 'node:zlib';
 
 const types = { '<f4': Float32Array, '<f8': Float64Array, '<i4': Int32Array, '|u1': Uint8Array };
 
-// Of the bytes of a .npy file of version 1.
+// Of the bytes of a .npy file of version 1, row after row.
 export function parseNpy(bytes) {
   const headBytes = bytes.readUInt16LE(8);
   const head = bytes.toString('latin1', 10, 10 + headBytes);
+  if (!head.includes("'fortran_order': False")) throw new Error(`columns stand one after the other: ${head}`);
   const Type = types[/'descr': '([^']+)'/.exec(head)[1]];
   const shape = [.../'shape': \(([^)]*)\)/.exec(head)[1].matchAll(/\d+/g)].map(Number);
   const begin = bytes.byteOffset + 10 + headBytes;
