@@ -2,6 +2,8 @@
 // its own, and is several times slower.
 #pragma once
 
+#include <cstddef>
+
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define PUNA_SANITIZED 1
 #elif defined(__has_feature)
@@ -17,5 +19,8 @@
 namespace puna::base {
 
 inline constexpr bool kSanitized = PUNA_SANITIZED != 0;
+
+// Tests with thousands of like cases take one of so many: sanitizers learn little from the others.
+inline constexpr size_t kOneOf = kSanitized ? 5 : 1;
 
 }  // namespace puna::base

@@ -32,10 +32,19 @@ constexpr std::string_view kPictureParts[] = {"vision_tower.", "visual.", "multi
 constexpr std::string_view kSoundParts[] = {"audio_tower.", "multi_modal_projector.",
                                             "embed_audio."};
 
-constexpr const EncoderFamily* kFamilies[] = {
-    &kGemma3Encoder, &kGemma4Encoder, &kGemma4SoundEncoder, &kIdefics3Encoder,
-    &kInternEncoder, &kLlavaEncoder,  &kPixtralEncoder,     &kMistral3Encoder,
-    &kQwen25Encoder, &kQwen3Encoder,  &kSmolVlmEncoder,     &kVoxtralEncoder,
+// The models that have an encoder, and of which family it is.
+struct Row {
+  std::string_view model_type;  // of config.json
+  std::string_view tower;       // model_type of its vision_config; empty: whatever it is
+  const EncoderFamily& family;
+};
+constexpr Row kRows[] = {
+    {"gemma3", "", kGemma3Encoder},        {"gemma4", "", kGemma4Encoder},
+    {"gemma4", "", kGemma4SoundEncoder},   {"idefics3", "", kIdefics3Encoder},
+    {"internvl", "", kInternEncoder},      {"llava", "clip_vision_model", kLlavaEncoder},
+    {"llava", "pixtral", kPixtralEncoder}, {"mistral3", "", kPixtralEncoder},
+    {"qwen2_5_vl", "", kQwen25Encoder},    {"qwen3_vl", "", kQwen3Encoder},
+    {"smolvlm", "", kIdefics3Encoder},     {"voxtral", "", kVoxtralEncoder},
 };
 
 const Json* part_of(const Config& config, bool sounds) {
@@ -47,11 +56,11 @@ const Json* part_of(const Config& config, bool sounds) {
 std::vector<const EncoderFamily*> find_families(const Config& config) {
   const std::string type = config.text("model_type", "").value_or("");
   std::vector<const EncoderFamily*> out;
-  for (const EncoderFamily* family : kFamilies) {
-    const Json* part = part_of(config, family->sounds);
-    if (family->model_type != type || !part) continue;
+  for (const Row& row : kRows) {
+    const Json* part = part_of(config, row.family.sounds);
+    if (row.model_type != type || !part) continue;
     const Json* tower = part->find("model_type");
-    if (family->tower.empty() || (tower && *tower == Json(family->tower))) out.push_back(family);
+    if (row.tower.empty() || (tower && *tower == Json(row.tower))) out.push_back(&row.family);
   }
   return out;
 }
@@ -194,9 +203,9 @@ Result<ModelFile> map_encoder(std::string name, const EncoderTexts& texts, RawMo
   const std::vector<const EncoderFamily*> families = find_families(texts.config);
   if (families.empty()) {
     std::string known;
-    for (const EncoderFamily* each : kFamilies) {
-      if (!known.ends_with(each->model_type))
-        known += (known.empty() ? "" : ", ") + std::string(each->model_type);
+    for (const Row& row : kRows) {
+      if (!known.ends_with(row.model_type))
+        known += (known.empty() ? "" : ", ") + std::string(row.model_type);
     }
     return base::fail(
         ErrorCode::kUnsupported,

@@ -1,6 +1,6 @@
-// A family of encoders: one row of the table of encoders.cpp, and what maps a folder of it. Each
-// file beside this one has a family, or those that name their layers alike; siglip.cpp is the
-// plainest. Read first: encoders.h.
+// A family of encoders: what maps a folder of it. encoders.cpp has the table of the models that are
+// of each. Each file beside this one has a family, or those that name their layers alike;
+// siglip.cpp is the plainest. Read first: encoders.h.
 #pragma once
 
 #include <array>
@@ -35,9 +35,7 @@ struct EncoderWork {
 };
 
 struct EncoderFamily {
-  std::string_view model_type;  // of config.json
-  std::string_view tower = {};  // model_type of its vision_config; empty: whatever it is
-  std::string_view kind;        // clip.projector_type
+  std::string_view kind;  // clip.projector_type
   bool sounds = false;
   std::string_view layer;           // the folder's prefix of a layer's modules, {} for its number
   std::span<const Rename> modules;  // of a layer
@@ -60,10 +58,8 @@ extern const EncoderFamily kIdefics3Encoder;
 extern const EncoderFamily kInternEncoder;
 extern const EncoderFamily kLlavaEncoder;
 extern const EncoderFamily kPixtralEncoder;
-extern const EncoderFamily kMistral3Encoder;
 extern const EncoderFamily kQwen25Encoder;
 extern const EncoderFamily kQwen3Encoder;
-extern const EncoderFamily kSmolVlmEncoder;
 extern const EncoderFamily kVoxtralEncoder;
 
 }  // namespace puna::formats::hf

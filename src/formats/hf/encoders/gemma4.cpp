@@ -154,7 +154,6 @@ Result<void> complete_gemma4_sounds(EncoderWork& w) {
 }  // namespace
 
 const EncoderFamily kGemma4Encoder = {
-    .model_type = "gemma4",
     .kind = "gemma4v",
     .layer = "vision_tower.encoder.layers.{}.",
     .modules = kGemma4Layer,
@@ -163,7 +162,6 @@ const EncoderFamily kGemma4Encoder = {
     .complete = complete_gemma4,
 };
 const EncoderFamily kGemma4SoundEncoder = {
-    .model_type = "gemma4",
     .kind = "gemma4a",
     .sounds = true,
     .layer = "audio_tower.layers.{}.",

@@ -62,7 +62,6 @@ Result<void> complete_internvl(EncoderWork& w) {
 }  // namespace
 
 const EncoderFamily kInternEncoder = {
-    .model_type = "internvl",
     .kind = "internvl",
     .layer = "vision_tower.encoder.layer.{}.",
     .modules = kInternLayer,

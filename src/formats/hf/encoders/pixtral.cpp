@@ -66,19 +66,6 @@ Result<void> complete_pixtral(EncoderWork& w) {
 }  // namespace
 
 const EncoderFamily kPixtralEncoder = {
-    .model_type = "llava",
-    .tower = "pixtral",
-    .kind = "pixtral",
-    .layer = "vision_tower.transformer.layers.{}.",
-    .modules = kPixtralLayer,
-    .others = kPixtralOthers,
-    .eps = 1e-5,
-    .mean = kClipMean,
-    .std = kClipStd,
-    .complete = complete_pixtral,
-};
-const EncoderFamily kMistral3Encoder = {
-    .model_type = "mistral3",
     .kind = "pixtral",
     .layer = "vision_tower.transformer.layers.{}.",
     .modules = kPixtralLayer,

@@ -133,7 +133,6 @@ Result<void> complete_qwen3(EncoderWork& w) {
 }  // namespace
 
 const EncoderFamily kQwen25Encoder = {
-    .model_type = "qwen2_5_vl",
     .kind = "qwen2.5vl_merger",
     .layer = "visual.blocks.{}.",
     .modules = kQwen25Layer,
@@ -144,7 +143,6 @@ const EncoderFamily kQwen25Encoder = {
     .complete = complete_qwen25,
 };
 const EncoderFamily kQwen3Encoder = {
-    .model_type = "qwen3_vl",
     .kind = "qwen3vl_merger",
     .layer = "visual.blocks.{}.",
     .modules = kQwen3Layer,

@@ -104,7 +104,6 @@ Result<void> complete_llava(EncoderWork& w) {
 }  // namespace
 
 const EncoderFamily kGemma3Encoder = {
-    .model_type = "gemma3",
     .kind = "gemma3",
     .layer = "vision_tower.encoder.layers.{}.",
     .modules = kSiglipLayer,
@@ -115,18 +114,6 @@ const EncoderFamily kGemma3Encoder = {
     .complete = complete_gemma3,
 };
 const EncoderFamily kIdefics3Encoder = {
-    .model_type = "idefics3",
-    .kind = "idefics3",
-    .layer = "vision_tower.encoder.layers.{}.",
-    .modules = kSiglipLayer,
-    .others = kIdefics3Others,
-    .eps = 1e-6,
-    .mean = kHalf,
-    .std = kHalf,
-    .complete = complete_idefics3,
-};
-const EncoderFamily kSmolVlmEncoder = {
-    .model_type = "smolvlm",
     .kind = "idefics3",
     .layer = "vision_tower.encoder.layers.{}.",
     .modules = kSiglipLayer,
@@ -137,8 +124,6 @@ const EncoderFamily kSmolVlmEncoder = {
     .complete = complete_idefics3,
 };
 const EncoderFamily kLlavaEncoder = {
-    .model_type = "llava",
-    .tower = "clip_vision_model",
     .kind = "mlp",
     .layer = "vision_tower.encoder.layers.{}.",
     .modules = kSiglipLayer,

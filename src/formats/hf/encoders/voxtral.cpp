@@ -48,7 +48,6 @@ Result<void> complete_voxtral(EncoderWork& w) {
 }  // namespace
 
 const EncoderFamily kVoxtralEncoder = {
-    .model_type = "voxtral",
     .kind = "voxtral",
     .sounds = true,
     .layer = "audio_tower.layers.{}.",
