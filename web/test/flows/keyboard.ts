@@ -128,6 +128,8 @@ const bar = (build: string) => [/^Settings/, /^Choose a model/, /^Server/, ...(h
 
 const cases: Case[] = [
   ['an empty chat', async (page, { build }) => {
+    // Before the server has told its models, another side is the one stop.
+    await page.getByRole('radio', { name: /^Server/, checked: true }).waitFor({ timeout: long });
     await screen(page, 'empty', [...sidebar, ...bar(build), 'Settings of this chat', 'Explain an error message', 'Draft a polite reply', 'Write a regex for ISO dates', 'Add a system message', 'Message', 'Attach files']);
     // The first stop leads past all others.
     await tabTo(page, 'Skip to the message field', true);
