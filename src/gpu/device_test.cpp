@@ -113,6 +113,29 @@ TEST_CASE("a new buffer is zero and holds what is written") {
   }
 }
 
+TEST_CASE("large writes take effect in order, among small ones") {
+  FOR_EACH_DEVICE(c) {
+    Device& device = *c.device;
+    // More than a device may have on its way at once.
+    constexpr uint32_t kWords = 5 << 20, kTurns = 4;
+    const BufferId buffer = *device.create_buffer(kWords * 4, BufferUse::kStorage, "large");
+    Words expected(kWords);
+    for (uint32_t turn = 1; turn <= kTurns; ++turn) {
+      for (uint32_t i = 0; i < kWords; ++i) expected[i] = i * 2654435761u + turn;
+      CHECK(device.write_buffer(buffer, 0, std::as_bytes(std::span(expected))));
+      for (const uint32_t at : {0u, kWords / 3, kWords - 1}) {
+        expected[at] = turn;
+        CHECK(device.write_buffer(buffer, at * 4, bytes({turn})));
+      }
+      // Where one write ends another begins.
+      const uint32_t from = kWords / 2 + turn;
+      CHECK(device.write_buffer(buffer, from * 4,
+                                std::as_bytes(std::span(expected)).subspan(from * 4)));
+    }
+    CHECK(*fetch(device, buffer, kWords) == expected);
+  }
+}
+
 TEST_CASE("copies run in order between writes and reads") {
   FOR_EACH_DEVICE(c) {
     Device& device = *c.device;

@@ -175,7 +175,7 @@ class Dawn final : public Instance {
   }
 
   // What does not fit the 4 MiB that it keeps for writes is given memory of its own each time: 8
-  // MiB took 7.6 ms on an H200, in pieces 4.6.
+  // MiB took 7.6 ms on an H200, in pieces of this size 4.6.
   size_t largest_write() const override { return size_t{1} << 20; }
 
   Ticket submit(WGPUDevice, WGPUQueue queue, WGPUCommandBuffer commands) override {

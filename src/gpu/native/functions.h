@@ -22,6 +22,7 @@ namespace puna::gpu::native {
   X(BindGroupRelease)                     \
   X(BufferDestroy)                        \
   X(BufferGetConstMappedRange)            \
+  X(BufferGetMappedRange)                 \
   X(BufferMapAsync)                       \
   X(BufferRelease)                        \
   X(BufferUnmap)                          \

@@ -74,7 +74,7 @@ class Instance {
                                                 const WGPUShaderModuleDescriptor& descriptor,
                                                 bool trusted) = 0;
 
-  // Bytes that a write to a buffer takes at once without a detour; longer ones are cut.
+  // Bytes that wgpuQueueWriteBuffer takes without a detour; larger writes are staged by us.
   virtual size_t largest_write() const { return SIZE_MAX; }
 
   virtual Ticket submit(WGPUDevice device, WGPUQueue queue, WGPUCommandBuffer commands) = 0;

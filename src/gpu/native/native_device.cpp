@@ -77,7 +77,8 @@ NativeDevice::NativeDevice(Opened opened)
       health_(std::move(opened.health)),
       info_(std::move(opened.info)),
       trusted_shaders_(opened.trusted_shaders),
-      memory_bytes_(opened.memory_bytes) {}
+      memory_bytes_(opened.memory_bytes),
+      staged_writes_(std::in_place, *instance_, device_, queue_) {}
 
 NativeDevice::~NativeDevice() {
   // Work in flight ends first, then what it used goes, users before the used.
@@ -96,6 +97,7 @@ NativeDevice::~NativeDevice() {
     wgpu_.BufferDestroy(buffer.handle);
     wgpu_.BufferRelease(buffer.handle);
   }
+  staged_writes_.reset();
   wgpu_.QueueRelease(queue_);
   instance_->close_device(device_);
 }
@@ -300,11 +302,10 @@ Result<void> NativeDevice::write_buffer(BufferId id, uint64_t offset,
   const Buffer* buffer = find(id);
   if (buffer == nullptr) return fail_unknown("buffer", id.value);
   PUNA_TRY(check_write(buffer->facts, offset, bytes.size()));
-  while (!bytes.empty()) {
-    const auto piece = bytes.first(std::min(bytes.size(), instance_->largest_write()));
-    wgpu_.QueueWriteBuffer(queue_, buffer->handle, offset, piece.data(), piece.size());
-    offset += piece.size();
-    bytes = bytes.subspan(piece.size());
+  if (bytes.size() > instance_->largest_write()) {
+    staged_writes_->write(buffer->handle, offset, bytes);
+  } else if (!bytes.empty()) {
+    wgpu_.QueueWriteBuffer(queue_, buffer->handle, offset, bytes.data(), bytes.size());
   }
   return alive();
 }

@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "gpu/native/library.h"
+#include "gpu/native/staged_writes.h"
 #include "gpu/rules.h"
 
 namespace puna::gpu::native {
@@ -109,8 +110,9 @@ class NativeDevice final : public Device {
   DeviceInfo info_;
   bool trusted_shaders_;
   std::optional<uint64_t> memory_bytes_;
-  uint64_t used_bytes_ = 0;       // of buffers_
-  uint64_t destroyed_bytes_ = 0;  // since memory was last reclaimed
+  std::optional<StagedWrites> staged_writes_;  // until the device is closed
+  uint64_t used_bytes_ = 0;                    // of buffers_
+  uint64_t destroyed_bytes_ = 0;               // since memory was last reclaimed
   std::vector<Buffer> buffers_;
   std::vector<Pipeline> pipelines_;
   std::vector<Group> groups_;
