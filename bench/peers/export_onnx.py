@@ -3,12 +3,14 @@
     bench/peers/export_onnx.py MODEL.gguf OUT
 Needs torch, transformers, accelerate and gguf to read the file, onnxruntime-genai 0.18.0, onnxruntime 1.32.0, onnx and onnx-ir to write it (PyPI).
 
-OUT gets config.json, generation_config.json, tokenizer.json, tokenizer_config.json and three models, each with inputs for past keys and values, and with
+OUT gets config.json, generation_config.json, tokenizer.json, tokenizer_config.json and five models, each with inputs for past keys and values, and with
 what makes them fast: fused attention (GroupQueryAttention), logits of the last row alone.
     onnx/model_q4.onnx     for WebAssembly: matrices of 4 bits with a scale (f32) and a zero point (4 bits) for each 32 weights, the head of 8 bits in
                            blocks of 32, products with activations in int8, all else in f32. That is closest to q4_1 with an embedding in q8_0, whose
                            blocks have minima in f16. The embedding is there a second time, in f32: ONNX Runtime for the web (1.31) cannot look up
                            rows of a quantized matrix on the CPU
+    onnx/model_quantized.onnx  (dtype q8) for WebAssembly: matrices of 8 bits, activations rounded to 8 bits as they come, all else in f32
+    onnx/model.onnx        (dtype fp32) everything in f32
     onnx/model_q4f16.onnx  for WebGPU: the same with activations and scales in f16, and one matrix of 8 bits for the embedding and the head
     onnx/model_fp16.onnx   everything in f16
 Matrices are expanded to f32 first and rounded to these types anew, so that 4 bits lose a little twice."""
@@ -19,6 +21,7 @@ from pathlib import Path
 
 import onnx
 import torch
+from onnxruntime.quantization import QuantType, quantize_dynamic
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 FOUR_BITS = ("is_symmetric=false", "algo_config=rtn", "matmul_mixed_precision=last_matmul:int8")
@@ -27,6 +30,7 @@ MODELS = (
     ("q4", "int4", "cpu", (*FOUR_BITS, "shared_embeddings=false")),
     ("q4f16", "int4", "webgpu", (*FOUR_BITS, "shared_embeddings=true")),
     ("fp16", "fp16", "cuda", ("shared_embeddings=true",)),
+    ("fp32", "fp32", "cpu", ("shared_embeddings=true",)),
 )
 
 
@@ -64,7 +68,8 @@ def main():
             for value in (*model.graph.input, *model.graph.output):
                 if value.name.startswith(("past_key_values.", "present.")):
                     value.type.tensor_type.shape.dim[3].dim_value = config.head_dim
-            onnx.save(model, out / "onnx" / f"model_{name}.onnx")
+            onnx.save(model, out / "onnx" / ("model.onnx" if name == "fp32" else f"model_{name}.onnx"))
+        quantize_dynamic(out / "onnx/model.onnx", out / "onnx/model_quantized.onnx", weight_type=QuantType.QUInt8)
         for file in ("config.json", "generation_config.json", "tokenizer.json", "tokenizer_config.json"):
             (out / file).write_bytes((expanded / file).read_bytes())
 

@@ -9,9 +9,9 @@ import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 
 const root = path.dirname(fileURLToPath(import.meta.url));
-// What a page fetches for one engine stays below this, compressed. Decoders and preprocessing of pictures and sounds, with their encoders, are 0.4
+// What a page fetches for one engine has at most so many bytes, compressed. Decoders and preprocessing of pictures and sounds, with their encoders, are 0.4
 // MB of it: a browser's own decoders give other pixels (docs/decisions/media-libraries.md).
-const kMostBytes = 2_500_000;
+export const kMostBytes = 2_500_000;
 const engineFiles = ['puna.js', 'puna.wasm', 'puna-mt.js', 'puna-mt.wasm'];
 export const engineFolders = ['wasm', 'wasm-mt'].map((preset) => path.join(root, '../../build', preset, 'bindings/js'));
 
@@ -79,13 +79,19 @@ export function writeNotices(out) {
   fs.writeFileSync(path.join(out, 'THIRD_PARTY.txt'), `${parts.join(`\n\n${'-'.repeat(80)}\n\n`)}\n`);
 }
 
-// Prints what a page fetches for each engine that was built; false where it is too much.
+// What a page fetches for each of the engines that were copied: files of `out`, and their bytes with gzip -9.
+export function fetched(out, copied) {
+  const bytesOf = (file) => zlib.gzipSync(fs.readFileSync(path.join(out, file)), { level: 9 }).length;
+  return ['puna', 'puna-mt']
+    .filter((name) => copied.includes(`${name}.wasm`))
+    .map((name) => ['index.js', 'worker.js', `${name}.js`, `${name}.wasm`])
+    .map((files) => ({ files, bytes: files.reduce((sum, file) => sum + bytesOf(file), 0) }));
+}
+
+// Prints that; false where it is too much.
 function tellSizes(out, copied) {
   let fits = true;
-  for (const name of ['puna', 'puna-mt']) {
-    if (!copied.includes(`${name}.wasm`)) continue;
-    const files = ['index.js', 'worker.js', `${name}.js`, `${name}.wasm`];
-    const bytes = files.reduce((sum, file) => sum + zlib.gzipSync(fs.readFileSync(path.join(out, file)), { level: 9 }).length, 0);
+  for (const { files, bytes } of fetched(out, copied)) {
     console.log(`${files.join(' + ')}: ${bytes} bytes with gzip -9`);
     if (bytes <= kMostBytes) continue;
     console.error(`error: that is more than ${kMostBytes} bytes`);

@@ -1,5 +1,5 @@
 // Transformers.js for compare.mjs: --transformersjs names a folder in which `npm install --ignore-scripts @huggingface/transformers@4.3.2` was run, --onnx
-// what bench/peers/export_onnx.py wrote, --dtype which of its models (q4, q4f16, fp16). As in its own examples of chats, the model lives in a worker: this
+// what bench/peers/export_onnx.py wrote, --dtype which of its models (q4, q8, q4f16, fp16, fp32). As in its own examples of chats, the model lives in a worker: this
 // file too. Files are fetched as from its hub, so that it keeps them in the browser's cache.
 export const folders = ({ transformersjs, onnx }) => ({
   '/transformersjs/': `${transformersjs}/node_modules/@huggingface/transformers/dist`,
@@ -9,7 +9,9 @@ export const folders = ({ transformersjs, onnx }) => ({
 
 export const packages = ({ transformersjs }) => [`${transformersjs}/node_modules/@huggingface/transformers`, `${transformersjs}/node_modules/onnxruntime-web`];
 
-export const model = ({ dtype }) => `/onnx/onnx/model_${dtype}.onnx`;
+// Files of two types are not called by them.
+const endings = { fp32: '', q8: '_quantized' };
+export const model = ({ dtype }) => `/onnx/onnx/model${endings[dtype] ?? `_${dtype}`}.onnx`;
 
 // The build of ONNX Runtime that it takes from its CDN unless told otherwise, on the CPU too.
 const kRuntime = '/ort/ort-wasm-simd-threaded.asyncify';
