@@ -25,12 +25,12 @@ from onnxruntime.quantization import QuantType, quantize_dynamic
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 FOUR_BITS = ("is_symmetric=false", "algo_config=rtn", "matmul_mixed_precision=last_matmul:int8")
-# Name, precision and provider as the builder has them.
+# File, precision and provider as the builder has them.
 MODELS = (
-    ("q4", "int4", "cpu", (*FOUR_BITS, "shared_embeddings=false")),
-    ("q4f16", "int4", "webgpu", (*FOUR_BITS, "shared_embeddings=true")),
-    ("fp16", "fp16", "cuda", ("shared_embeddings=true",)),
-    ("fp32", "fp32", "cpu", ("shared_embeddings=true",)),
+    ("model_q4", "int4", "cpu", (*FOUR_BITS, "shared_embeddings=false")),
+    ("model_q4f16", "int4", "webgpu", (*FOUR_BITS, "shared_embeddings=true")),
+    ("model_fp16", "fp16", "cuda", ("shared_embeddings=true",)),
+    ("model", "fp32", "cpu", ("shared_embeddings=true",)),
 )
 
 
@@ -68,7 +68,7 @@ def main():
             for value in (*model.graph.input, *model.graph.output):
                 if value.name.startswith(("past_key_values.", "present.")):
                     value.type.tensor_type.shape.dim[3].dim_value = config.head_dim
-            onnx.save(model, out / "onnx" / ("model.onnx" if name == "fp32" else f"model_{name}.onnx"))
+            onnx.save(model, out / "onnx" / f"{name}.onnx")
         quantize_dynamic(out / "onnx/model.onnx", out / "onnx/model_quantized.onnx", weight_type=QuantType.QUInt8)
         for file in ("config.json", "generation_config.json", "tokenizer.json", "tokenizer_config.json"):
             (out / file).write_bytes((expanded / file).read_bytes())

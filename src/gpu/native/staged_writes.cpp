@@ -20,10 +20,11 @@ void StagedWrites::write(WGPUBuffer destination, uint64_t offset,
   while (!bytes.empty()) {
     const auto piece = bytes.first(std::min<size_t>(bytes.size(), kStageBytes));
     Stage stage = take();
-    void* const memory = wgpu_.BufferGetMappedRange(stage.buffer, 0, piece.size());
+    // Null where there is no memory for it, or the device is lost; the library tells which.
+    void* const memory =
+        stage.buffer ? wgpu_.BufferGetMappedRange(stage.buffer, 0, piece.size()) : nullptr;
     if (memory == nullptr) {
-      // The device is lost, or has no memory for it; the library tells which.
-      wgpu_.BufferRelease(stage.buffer);
+      if (stage.buffer) wgpu_.BufferRelease(stage.buffer);
       wgpu_.QueueWriteBuffer(queue_, destination, offset, piece.data(), piece.size());
     } else {
       std::memcpy(memory, piece.data(), piece.size());

@@ -3,15 +3,16 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
 import test, { after, before, beforeEach } from 'node:test';
+import { fetched, kMostBytes } from '../../build.mjs';
 import { outcome, startBrowser } from '../browser/harness.mjs';
 import { buildReal } from './real.mjs';
 
 const root = process.cwd(); // bindings/js
 const goldens = path.join(root, '../../tests/goldens');
-let run;
+let run, dist;
 
 before(async () => {
-  const dist = await buildReal();
+  dist = await buildReal();
   const page = path.join(root, '../../examples/page');
   run = await startBrowser({ folders: { '/dist/': dist, '/page/puna/': dist, '/page/service_worker.js': path.join(dist, 'service_worker.js'), '/page/': page } });
 });
@@ -22,6 +23,12 @@ beforeEach(() => {
 });
 
 const serve = (pathname, file) => run.server.files.set(pathname, { bytes: fs.readFileSync(file) });
+
+test('what a page fetches for an engine has the size that it may have', () => {
+  const engines = fetched(dist);
+  assert.ok(engines.length > 0);
+  for (const { files, bytes } of engines) assert.ok(bytes <= kMostBytes, `${files.join(' + ')}: ${bytes} bytes with gzip -9, ${kMostBytes} at most`);
+});
 
 test('a cut, a damaged and a foreign file are refused with what is wrong, and leave nothing running', async () => {
   const bytes = fs.readFileSync(path.join(goldens, 'llama-q4_0.gguf'));

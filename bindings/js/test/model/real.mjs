@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
-import { bundle, copyEngine, engineFolders, fetched, kMostBytes } from '../../build.mjs';
+import { bundle, copyEngine, engineFolders } from '../../build.mjs';
 
 export async function buildReal() {
   const dist = path.resolve('build/test/real');
@@ -10,6 +10,5 @@ export async function buildReal() {
   await bundle(dist);
   const copied = copyEngine(process.env.PUNA_ENGINE ? [process.env.PUNA_ENGINE] : engineFolders, dist);
   assert.ok(copied.includes('puna.wasm'), 'puna.wasm is built');
-  for (const { files, bytes } of fetched(dist, copied)) assert.ok(bytes <= kMostBytes, `${files.join(' + ')}: ${bytes} bytes with gzip -9, ${kMostBytes} at most`);
   return dist;
 }
