@@ -34,6 +34,7 @@ run: build
 # the last thing printed.
 test: setup
 	@tools/setup --web --wasm --browser
+	@tools/setup --matrix-units || echo "SKIPPED: kernels for matrix units are not tested here." >&2
 	cmake --preset wasm -DPUNA_TOGETHER=$(TOGETHER)
 	cmake --build --preset wasm -j $(JOBS)
 	cmake --preset release -DPUNA_TOGETHER=$(TOGETHER)

@@ -49,10 +49,11 @@ enum class Dialect { kNaga, kTint };
 enum class AdapterType { kDiscrete, kIntegrated, kSoftware, kUnknown };
 std::string_view name(AdapterType type);  // "discrete", ...
 
-// A shape that matrix units take through WGSL: left [m, k] f16 times right [k, n] f16, sums [m, n]
-// f32. Zeros: none.
+// A shape that matrix units take through WGSL: left [m, k] times right [k, n], both f16 or both
+// f32, sums [m, n] f32. Zeros: none.
 struct MatrixShape {
   uint32_t m = 0, n = 0, k = 0;
+  bool f32 = false;  // operands, where units do not add products of f16 up in f32 (Metal)
 };
 
 // What kernels may rely on. Everything false and the default Limits is the WebGPU baseline.

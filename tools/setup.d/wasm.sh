@@ -19,25 +19,8 @@ wasm_install() {
     cp -rL "/usr/include/$name" "$cache/headers/$name"
   done
   node_install
-  emxx_on_path > /dev/null || make_wasm_root
-}
-
-make_wasm_root() {
-  [ -e "$wasm_root/.complete" ] && return
-  apt_need mmdebstrap
-  local parent sources=$cache/trixie.sources run=()
-  [ "$(id -u)" = 0 ] || run=(as_root)
-  parent=$(dirname "$wasm_root")
-  mkdir -p "$parent"
+  emxx_on_path > /dev/null || [ -e "$wasm_root/.complete" ] && return
   say "making a Debian trixie root with Emscripten in $wasm_root (a minute or two, 2.4 GB)"
-  "${run[@]}" rm -rf "$wasm_root" "$wasm_root.part"
-  debian_source deb trixie > "$sources"
-  "${run[@]}" mmdebstrap --variant=apt --aptopt='Apt::Install-Recommends "false"' --aptopt='Acquire::Languages "none"' \
-    --aptopt='Acquire::Check-Valid-Until "false"' --dpkgopt='path-exclude=/usr/share/doc/*' \
-    --dpkgopt='path-exclude=/usr/share/man/*' --include=emscripten trixie "$wasm_root.part" "$sources" > "$cache/wasm_root.log" 2>&1 ||
-    { tail -n 5 "$cache/wasm_root.log" >&2; die "mmdebstrap failed (whole log: third_party/cache/wasm_root.log)"; }
-  # Where the project cannot be mounted at its own path, its first folder must exist (see tools/wasm/enter).
-  "${run[@]}" mkdir -p "$wasm_root.part/$(echo "$root" | cut -d / -f 2)"
-  "${run[@]}" touch "$wasm_root.part/.complete"
-  "${run[@]}" mv "$wasm_root.part" "$wasm_root"
+  make_private_root "$wasm_root" trixie emscripten ||
+    { tail -n 5 "$cache/private_root.log" >&2; die "mmdebstrap failed (whole log: third_party/cache/private_root.log)"; }
 }

@@ -1,7 +1,7 @@
 # Where the WebAssembly tools are. Sourced by tools/setup.d/wasm.sh and tools/wasm/enter.
+source "$(dirname "${BASH_SOURCE[0]}")/../private_root.sh"
 
-# The private root is shared by all checkouts of one user.
-wasm_root=${PUNA_WASM_ROOT:-${XDG_CACHE_HOME:-$HOME/.cache}/puna/emscripten-trixie}
+wasm_root=${PUNA_WASM_ROOT:-$(private_root emscripten-trixie)}
 
 # The em++ of PATH when it is 3.1.60 or newer; fails otherwise.
 emxx_on_path() {

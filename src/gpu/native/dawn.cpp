@@ -80,6 +80,14 @@ DawnToggles toggles(std::span<const char* const> names) {
   return {.n_enabled = names.size(), .enabled = names.data()};
 }
 
+MatrixShape better(const MatrixShape& best, const DawnMatrixConfigs::Config& config) {
+  const MatrixShape shape{config.m, config.n, config.k,
+                          config.component == DawnMatrixConfigs::kF32};
+  if (config.component != DawnMatrixConfigs::kF16 && !shape.f32) return best;
+  if (best.m == 0 || best.f32 != shape.f32) return best.m == 0 || best.f32 ? shape : best;
+  return shape.m * shape.n * shape.k > best.m * best.n * best.k ? shape : best;
+}
+
 class Dawn final : public Instance {
  public:
   Dawn(const SharedLibrary& file, const Functions& wgpu, WGPUInstance instance)
@@ -117,8 +125,7 @@ class Dawn final : public Instance {
     info.nextInChain = &configs.chain;
     wgpu().AdapterGetInfo(adapter, &info);
     for (const DawnMatrixConfigs::Config& c : std::span(configs.configs, configs.n_configs)) {
-      if (c.component != DawnMatrixConfigs::kF16 || c.result != DawnMatrixConfigs::kF32) continue;
-      if (c.m * c.n * c.k > best.m * best.n * best.k) best = {c.m, c.n, c.k};
+      if (c.result == DawnMatrixConfigs::kF32) best = better(best, c);
     }
     wgpu().AdapterInfoFreeMembers(info);
     free_configs_(configs);

@@ -54,7 +54,7 @@ class Instance {
   virtual std::vector<WGPUAdapter> adapters() = 0;
   // Those worth showing by name, whether an adapter has them or not.
   virtual std::span<const Feature> features() const = 0;
-  // The largest shape of matrix units that takes f16 and sums in f32.
+  // The largest shape of matrix units that sums in f32: of f16, else of f32.
   virtual MatrixShape matrix_shape(WGPUAdapter adapter) const = 0;
 
   // The kinds of errors that scopes catch; others reach the device's error callback.

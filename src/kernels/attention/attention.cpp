@@ -10,6 +10,7 @@
 #include "kernels/attention/attention_gpu.h"
 #include "kernels/common/describe.h"
 #include "kernels/common/kv_call.h"
+#include "kernels/common/matrix_units.h"
 #include "kernels/profile/profile.h"
 #include "kernels/rope/rope_call.h"
 #include "quant/planes.h"
@@ -281,7 +282,8 @@ void prefill(const gpu::DeviceInfo& device, const AttentionArgs& args,
 uint32_t matrix_bytes(const gpu::DeviceInfo& device, const AttentionMatrixTuning& t,
                       uint32_t head_dim) {
   const uint32_t rows = t.subgroups * device.matrix.m;
-  return t.keys * (head_dim / 8 + 1) * 16 + rows * (t.keys / 4 + 1) * 16 + 4;
+  return t.keys * (head_dim / 8 * vecs_of_eight(device) + 1) * 16 + rows * (t.keys / 4 + 1) * 16 +
+         4;
 }
 
 // Matrix units serve prefill when fragments cover heads and tiles, and subgroups have one size.
@@ -290,7 +292,7 @@ std::optional<AttentionMatrixTuning> matrix_tuning(const gpu::DeviceInfo& device
   const gpu::MatrixShape& matrix = device.matrix;
   const uint32_t head_dim = args.kv.head_dim, v_dim = v_dim_of(args);
   if (args.numerics != Numerics::kFast || args.max_rows <= kDecodeRows || !args.causal ||
-      args.biases || args.kv.type == KvType::kF32 || !device.f16 || matrix.k < 8 ||
+      args.biases || args.kv.type == KvType::kF32 || !has_operands(device) || matrix.k < 8 ||
       matrix.n % 8 != 0 || device.subgroup_min == 0 || device.subgroup_min != device.subgroup_max ||
       device.subgroup_max % matrix.m != 0 || head_dim % 16 != 0 || v_dim % 16 != 0 ||
       head_dim % matrix.k != 0 || v_dim % matrix.n != 0 || head_dim > kMatrixHeadDim) {

@@ -619,9 +619,12 @@ TEST_CASE("prefill attention by matrix units is right for every head size, edge 
     MESSAGE("SKIPPED: this device has no matrix units");
     return;
   }
-  const auto fast = [](AttentionCase c) {
+  test::EveryNth cases(gpu->info(), 9);
+  const auto fast = [&](AttentionCase c) {
     c.numerics = Numerics::kFast;
-    check_on(c, test::Features::kAll);
+    // A head's fragments are unrolled, which takes a slow compiler a minute for long heads.
+    const bool is_quick = !gpu->info().slow_compiler || c.head_dim <= 64;
+    if (is_quick && cases.takes_next()) check_on(c, test::Features::kAll);
   };
   for (const KvType type : {KvType::kF16, KvType::kQ8_0}) {
     for (const uint32_t head_dim : {32u, 64u, 80u, 96u, 128u, 256u}) {

@@ -1,19 +1,20 @@
-// Attention of many rows at once (attention.h) by matrix units (subgroup matrices), f16 operands and f32 sums; causal. A workgroup takes
+// Attention of many rows at once (attention.h) by matrix units (subgroup matrices), operands of common/matrix_units.wgsl and f32 sums; causal. A workgroup takes
 // one query head and TILE_ROWS rows, MATRIX_M of them a subgroup, and walks over the keys in tiles of KEYS as attention_prefill.wgsl does.
-// Q stays in fragments. Scores go through workgroup memory, where ROW_LANES lanes share a row; the weights replace them as f16. What a
+// Q stays in fragments. Scores go through workgroup memory, where ROW_LANES lanes share a row; the weights replace them. What a
 // row subtracts from its scores only has to be near their maximum: it is raised, and the sums are scaled, when a score exceeds it by
 // more than RAISE (in powers of two), which is rare after the first tile. K and then V pass through the same memory; the next of them is
 // requested before the products of the last.
 #include "common/kv_read.wgsl"
+#include "common/matrix_units.wgsl"
 #define V_UNITS (V_DIM / UNIT_ELEMENTS)
 
 const LANES = u32(SUBGROUP_MAX);
 const WG = SUBGROUP_COUNT * SUBGROUP_MAX;
 #define ROW_LANES (SUBGROUP_MAX / MATRIX_M)
 const TILE_ROWS = SUBGROUP_COUNT * MATRIX_M;
-// In vec4 of eight halves; one more a row keeps neighbours in different banks.
-const KEY_STRIDE = UNITS + 1u;
-// In vec4: of four scores, or eight weights.
+// One vec4 more a row keeps neighbours in different banks.
+const KEY_STRIDE = UNITS * VECS_OF_EIGHT + 1u;
+// In vec4 of four scores; eight weights take no more.
 const SCORE_VECS = KEYS / 4u;
 const SCORE_STRIDE = SCORE_VECS + 1u;
 const RAISE = 8.0;
@@ -34,10 +35,6 @@ var<workgroup> tile: array<vec4<u32>, KEYS * KEY_STRIDE>;              // Q, the
 var<workgroup> scores: array<vec4<u32>, TILE_ROWS * SCORE_STRIDE>;     // scores, weights, sums on their way
 var<workgroup> raised: atomic<u32>;                                    // the last tile that raised a maximum
 
-fn packed(a: vec4<f32>, b: vec4<f32>) -> vec4<u32> {
-  return vec4<u32>(pack2x16float(a.xy), pack2x16float(a.zw), pack2x16float(b.xy), pack2x16float(b.zw));
-}
-
 // A unit of a cache row as halves.
 #if KV_F16
 fn k_halves(row: u32, unit: u32) -> vec4<u32> { return k_cache[row * UNITS + unit]; }
@@ -45,7 +42,7 @@ fn v_halves(row: u32, unit: u32) -> vec4<u32> { return v_cache[row * UNITS + uni
 #else
 fn k_halves(row: u32, unit: u32) -> vec4<u32> { return packed_unit(k_unit(row, unit)); }
 fn v_halves(row: u32, unit: u32) -> vec4<u32> { return packed_unit(v_unit(row, unit)); }
-fn packed_unit(u: Unit) -> vec4<u32> { return packed(u.low, u.high); }
+fn packed_unit(u: Unit) -> vec4<u32> { return eight_halves(u.low, u.high); }
 #endif
 
 @compute @workgroup_size(WG)
@@ -78,12 +75,12 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(num_workgroups) wo
 
   for (var i = local; i < TILE_ROWS * UNITS; i += WG) {
     let source = (min(tile_begin + i / UNITS, tile_end - 1u) * N_HEADS + head) * (HEAD_DIM / 4) + i % UNITS * 2u;
-    tile[i / UNITS * KEY_STRIDE + i % UNITS] = packed(q[source] * Q_SCALE, q[source + 1u] * Q_SCALE);
+    STORE_EIGHT(tile, i / UNITS * KEY_STRIDE + i % UNITS * VECS_OF_EIGHT, q[source] * Q_SCALE, q[source + 1u] * Q_SCALE);
   }
   workgroupBarrier();
 #for f in 0..HEAD_DIM / MATRIX_K
-  let q_##f = subgroupMatrixLoad<subgroup_matrix_left<f16, MATRIX_K, MATRIX_M>, row_major>(
-      &tile, subgroup * MATRIX_M * KEY_STRIDE + f * (MATRIX_K / 8), KEY_STRIDE);
+  let q_##f = subgroupMatrixLoad<subgroup_matrix_left<Operand, MATRIX_K, MATRIX_M>, row_major>(
+      &tile, subgroup * MATRIX_M * KEY_STRIDE + f * (MATRIX_K / 8 * VECS_OF_EIGHT), KEY_STRIDE);
 #endfor
 #for f in 0..V_DIM / MATRIX_N
   var out_##f = subgroup_matrix_result<f32, MATRIX_N, MATRIX_M>();
@@ -123,7 +120,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(num_workgroups) wo
     for (var base = key_begin; base <= last; base += KEYS) {
       n_tiles++;
 #for p in 0..K_PASSES
-      tile[(local + p * WG) / UNITS * KEY_STRIDE + (local + p * WG) % UNITS] = k_##p;
+      STORE_HALVES(tile, (local + p * WG) / UNITS * KEY_STRIDE + (local + p * WG) % UNITS * VECS_OF_EIGHT, k_##p);
 #endfor
       workgroupBarrier();
 #for p in 0..V_PASSES
@@ -136,8 +133,8 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(num_workgroups) wo
 #for f in 0..HEAD_DIM / MATRIX_K
         score = subgroupMatrixMultiplyAccumulate(
             q_##f,
-            subgroupMatrixLoad<subgroup_matrix_right<f16, MATRIX_N, MATRIX_K>, col_major>(
-                &tile, j * MATRIX_N * KEY_STRIDE + f * (MATRIX_K / 8), KEY_STRIDE),
+            subgroupMatrixLoad<subgroup_matrix_right<Operand, MATRIX_N, MATRIX_K>, col_major>(
+                &tile, j * MATRIX_N * KEY_STRIDE + f * (MATRIX_K / 8 * VECS_OF_EIGHT), KEY_STRIDE),
             score);
 #endfor
         subgroupMatrixStore<row_major>(&scores, ours + j * (MATRIX_N / 4), score, SCORE_STRIDE);
@@ -145,7 +142,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(num_workgroups) wo
 #endfor
       workgroupBarrier();
 #for p in 0..V_PASSES
-      tile[(local + p * WG) / V_UNITS * KEY_STRIDE + (local + p * WG) % V_UNITS] = v_##p;
+      STORE_HALVES(tile, (local + p * WG) / V_UNITS * KEY_STRIDE + (local + p * WG) % V_UNITS * VECS_OF_EIGHT, v_##p);
 #endfor
 
       // Each lane has eight keys in a row of every ROW_LANES eights.
@@ -200,7 +197,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(num_workgroups) wo
         let high = exp2(score_##u##_1 - subtracted);
         let four = low + high;
         sum += four.x + four.y + four.z + four.w;
-        scores[mine + u * ROW_LANES + part] = packed(low, high);
+        STORE_EIGHT(scores, mine + (u * ROW_LANES + part) * VECS_OF_EIGHT, low, high);
       }
 #endfor
       workgroupBarrier();
@@ -209,13 +206,13 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(num_workgroups) wo
 #endfor
 #for k in 0..KEYS / MATRIX_K
       {
-        let weights = subgroupMatrixLoad<subgroup_matrix_left<f16, MATRIX_K, MATRIX_M>, row_major>(
-            &scores, ours + k * (MATRIX_K / 8), SCORE_STRIDE);
+        let weights = subgroupMatrixLoad<subgroup_matrix_left<Operand, MATRIX_K, MATRIX_M>, row_major>(
+            &scores, ours + k * (MATRIX_K / 8 * VECS_OF_EIGHT), SCORE_STRIDE);
 #for f in 0..V_DIM / MATRIX_N
         out_##f = subgroupMatrixMultiplyAccumulate(
             weights,
-            subgroupMatrixLoad<subgroup_matrix_right<f16, MATRIX_N, MATRIX_K>, row_major>(
-                &tile, k * MATRIX_K * KEY_STRIDE + f * (MATRIX_N / 8), KEY_STRIDE),
+            subgroupMatrixLoad<subgroup_matrix_right<Operand, MATRIX_N, MATRIX_K>, row_major>(
+                &tile, k * MATRIX_K * KEY_STRIDE + f * (MATRIX_N / 8 * VECS_OF_EIGHT), KEY_STRIDE),
             out_##f);
 #endfor
       }

@@ -31,6 +31,7 @@ void add_device_defines(const gpu::DeviceInfo& device,
   add("MATRIX_M", device.matrix.m);
   add("MATRIX_N", device.matrix.n);
   add("MATRIX_K", device.matrix.k);
+  add("MATRIX_F32", device.matrix.f32);
   add("DOT4", device.dot4);
   add("DIALECT_TINT", device.dialect == gpu::Dialect::kTint);
 }

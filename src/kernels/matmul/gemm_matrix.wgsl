@@ -1,12 +1,13 @@
-// Many rows of x times W in tiles by matrix units (subgroup matrices): f16 operands in workgroup memory, sums in f32.
+// Many rows of x times W in tiles by matrix units (subgroup matrices): operands in workgroup memory (common/matrix_units.wgsl), sums in f32.
 // SG_M x SG_N subgroups, each FRAGMENTS_M x FRAGMENTS_N products of MATRIX_M x MATRIX_N x MATRIX_K. K goes by STEP_UNITS units (32) at a
 // time; SG_K such sets of subgroups take a part of them each, and their sums are joined at the end: more subgroups at work where
 // there are few tiles. SPLITS workgroups may share K, too. What a step needs is requested AHEAD steps before: a turn of the loop is AHEAD
 // steps, each with registers of its own for what is on its way.
-// x comes as f16 from x_as_f16.wgsl; a weight is decoded as its type defines it, then rounded to f16.
+// x comes as f16 from x_as_f16.wgsl; a weight is decoded as its type defines it, then rounded to what the units take.
 // The text is Tint's; naga has another form of the same, which wgpu-native cannot enable.
 #include "common/step.wgsl"
 #include "quant/planes.wgsl"
+#include "common/matrix_units.wgsl"
 
 @group(0) @binding(B_W) var<storage, read> weights: array<vec4<u32>>;
 @group(0) @binding(B_STEP) var<storage, read> step: array<u32>;
@@ -27,10 +28,10 @@ const SUBGROUPS_OF_TILE = SG_M * SG_N;
 const WG = SUBGROUPS_OF_TILE * SG_K * SUBGROUP_MAX;
 const TILE_M = SG_M * FRAGMENTS_M * MATRIX_M;
 const TILE_N = SG_N * FRAGMENTS_N * MATRIX_N;
-// A tile row in vec4 of eight halves each, and one more, so that rows begin in different banks.
+// Of a step, in vec4 of eight halves each. Where it lies in a tile there is one more, so that rows begin in different banks.
 const VECS = STEP_UNITS * 4u;
-const STRIDE = VECS + 1u;
-const VECS_OF_MATRIX = MATRIX_K / 8u;
+const STRIDE = VECS * VECS_OF_EIGHT + 1u;
+const VECS_OF_MATRIX = MATRIX_K / 8u * VECS_OF_EIGHT;
 const FRAGMENT = MATRIX_M * MATRIX_N;
 // What a row of a tile leaves at a time. Gated weight rows lie in groups of four: gate, up, gate, up.
 #ifdef GATE
@@ -60,11 +61,6 @@ const LAST_STEP = UNITS - STEP_UNITS;
 const LAST_STEP = UNITS;
 #endif
 
-// Eight weights as halves.
-fn halves(a: vec4<f32>, b: vec4<f32>) -> vec4<u32> {
-  return vec4<u32>(pack2x16float(a.xy), pack2x16float(a.zw), pack2x16float(b.xy), pack2x16float(b.zw));
-}
-
 @compute @workgroup_size(WG)
 fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) local: u32) {
 #ifdef SLOTS
@@ -83,7 +79,7 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
   let subgroup = local / LANES;
   let m_part = subgroup % SG_M * (FRAGMENTS_M * MATRIX_M);
   let n_part = subgroup / SG_M % SG_N * (FRAGMENTS_N * MATRIX_N);
-  let k_part = subgroup / SUBGROUPS_OF_TILE * (VECS / SG_K);
+  let k_part = subgroup / SUBGROUPS_OF_TILE * (VECS * VECS_OF_EIGHT / SG_K);
 #if SPLITS > 1
   let begin = wid.z * (UNITS / SPLITS);
   let end = begin + UNITS / SPLITS;
@@ -138,18 +134,18 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
     {
       let first = turn + a * STEP_UNITS;
 #for p in 0..X_PASSES
-      tile_x[(row + p * ROWS_OF_PASS) * STRIDE + vec] = KEPT(first, x_##p##_##a);
+      STORE_HALVES(tile_x, (row + p * ROWS_OF_PASS) * STRIDE + vec * VECS_OF_EIGHT, KEPT(first, x_##p##_##a));
 #endfor
 #for p in 0..W_PASSES
 #if WEIGHT_FLOAT
-      tile_w[(row + p * ROWS_OF_PASS) * STRIDE + vec] = w_##p##_##a;
+      STORE_HALVES(tile_w, (row + p * ROWS_OF_PASS) * STRIDE + vec * VECS_OF_EIGHT, w_##p##_##a);
 #else
       {
         let q = unpack(w_##p##_##a, group_##p##_##a, w_row_##p, UNIT_OF(first + unit));
-        let at = (unit_row + p * (WG / STEP_UNITS)) * STRIDE + unit * 4u;
+        let at = (unit_row + p * (WG / STEP_UNITS)) * STRIDE + unit * 4u * VECS_OF_EIGHT;
 #for c in 0..2
-        tile_w[at + c] = halves(q.s.x * bytes_f32(q.lo[2 * c]) + q.m.x, q.s.x * bytes_f32(q.lo[2 * c + 1]) + q.m.x);
-        tile_w[at + 2 + c] = halves(q.s.y * bytes_f32(q.hi[2 * c]) + q.m.y, q.s.y * bytes_f32(q.hi[2 * c + 1]) + q.m.y);
+        STORE_EIGHT(tile_w, at + c * VECS_OF_EIGHT, q.s.x * bytes_f32(q.lo[2 * c]) + q.m.x, q.s.x * bytes_f32(q.lo[2 * c + 1]) + q.m.x);
+        STORE_EIGHT(tile_w, at + (2 + c) * VECS_OF_EIGHT, q.s.y * bytes_f32(q.hi[2 * c]) + q.m.y, q.s.y * bytes_f32(q.hi[2 * c + 1]) + q.m.y);
 #endfor
       }
 #endif
@@ -171,11 +167,11 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
       {
         let at = k_part + k * VECS_OF_MATRIX;
 #for i in 0..FRAGMENTS_M
-        let left_##i = subgroupMatrixLoad<subgroup_matrix_left<f16, MATRIX_K, MATRIX_M>, row_major>(
+        let left_##i = subgroupMatrixLoad<subgroup_matrix_left<Operand, MATRIX_K, MATRIX_M>, row_major>(
             &tile_x, (m_part + i * MATRIX_M) * STRIDE + at, STRIDE);
 #endfor
 #for j in 0..FRAGMENTS_N
-        let right_##j = subgroupMatrixLoad<subgroup_matrix_right<f16, MATRIX_N, MATRIX_K>, col_major>(
+        let right_##j = subgroupMatrixLoad<subgroup_matrix_right<Operand, MATRIX_N, MATRIX_K>, col_major>(
             &tile_w, (n_part + j * MATRIX_N) * STRIDE + at, STRIDE);
 #for i in 0..FRAGMENTS_M
         acc_##i##_##j = subgroupMatrixMultiplyAccumulate(left_##i, right_##j, acc_##i##_##j);

@@ -40,6 +40,7 @@ std::vector<gpu::DeviceInfo> devices() {
   all[2].type = gpu::AdapterType::kSoftware;
   all[2].slow_compiler = true;
   all.push_back(with_matrix_units());
+  all.push_back(test::with_f32_matrix_units());
   return all;
 }
 
@@ -85,6 +86,19 @@ TEST_CASE("fast products of several rows quantize x first, unless the scratch ho
   CHECK(matmul_scratch_bytes({}, args) == 8 * 8 * 48);
   args.numerics = Numerics::kExact;
   CHECK(matmul_scratch_bytes({}, args) == 0);
+}
+
+TEST_CASE("tiles of f32 are those that half as much workgroup memory holds") {
+  const MatmulArgs args = args_for(quant::Type::kF16, 4096, 4096, 512, Numerics::kFast);
+  gpu::DeviceInfo device = test::with_f32_matrix_units();
+  const auto large = [&] { return matrix_tiles(device, args).front(); };
+  CHECK(large().step_units == 1);  // 64 rows of 256 + 16 bytes, twice, exceed 32 KiB
+  device.matrix.f32 = false;
+  CHECK(large().step_units == 2);
+  device.f16 = false;
+  CHECK(matrix_tiles(device, args).empty());
+  device.matrix.f32 = true;  // the operands' type needs nothing of the shader
+  CHECK(large().fragments_m == 4);
 }
 
 TEST_CASE("few rows of a large weight are requested two steps ahead where there are matrix units") {

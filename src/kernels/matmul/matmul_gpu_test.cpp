@@ -546,6 +546,7 @@ TEST_CASE("gpu: every tile of matrix units gives the same product") {
   const auto gpu = test::GpuHarness::open();
   if (!gpu) return;
   bool found = false;
+  test::EveryNth cases(gpu->info(), 7);
   for (const quant::Type type : {quant::Type::kF16, quant::Type::kQ8_0}) {
     Case c{.type = type,
            .rows = 72,
@@ -564,7 +565,7 @@ TEST_CASE("gpu: every tile of matrix units gives the same product") {
         c.cols = cols;
         for (const Epilogue epilogue : {Epilogue::kStore, Epilogue::kAdd, Epilogue::kSwiGlu}) {
           c.epilogue = epilogue;
-          check_case(*gpu, c, &tuning);
+          if (cases.takes_next()) check_case(*gpu, c, &tuning);
         }
       }
     }
@@ -576,6 +577,7 @@ TEST_CASE("gpu: few rows in matrix units give the same product, however K is dea
   const auto gpu = test::GpuHarness::open();
   if (!gpu) return;
   bool found = false;
+  test::EveryNth cases(gpu->info(), 13);
   const auto check_tile = [&](Case c, const MatrixTuning& tile) {
     MatmulArgs args;
     args.weight = {c.type, c.rows, c.cols, {}};
@@ -584,7 +586,7 @@ TEST_CASE("gpu: few rows in matrix units give the same product, however K is dea
     const MatmulTuning tuning{.kernel = MatmulKernel::kMatrix, .matrix = tile};
     if (!tuning_fits(gpu->info(), args, tuning)) return;
     found = true;
-    check_case(*gpu, c, &tuning);
+    if (cases.takes_next()) check_case(*gpu, c, &tuning);
   };
   for (const quant::Type type :
        {quant::Type::kF16, quant::Type::kQ4_0, quant::Type::kQ4_K, quant::Type::kQ6_K}) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "kernels/common/matrix_units.h"
+
 namespace puna::kernels {
 namespace {
 
@@ -15,7 +17,9 @@ bool sums_by_subgroup(const gpu::DeviceInfo& device, const MatvecTuning& tuning)
 }
 
 // Bytes of a row of a tile of gemm_matrix.wgsl, and of one product of each subgroup.
-uint32_t row_bytes(const MatrixTuning& t) { return (t.step_units * 4 + 1) * 16; }
+uint32_t row_bytes(const gpu::DeviceInfo& device, const MatrixTuning& t) {
+  return (t.step_units * 4 * vecs_of_eight(device) + 1) * 16;
+}
 uint32_t products_bytes(const gpu::DeviceInfo& device, const MatrixTuning& t) {
   return t.subgroups_m * t.subgroups_n * t.subgroups_k * device.matrix.m * device.matrix.n * 4;
 }
@@ -24,7 +28,8 @@ uint32_t products_bytes(const gpu::DeviceInfo& device, const MatrixTuning& t) {
 uint32_t matrix_workgroup_bytes(const gpu::DeviceInfo& device, const MatrixTuning& t) {
   const MatrixTile tile = tile_of(device, t);
   // Products have the place of the weights at the end.
-  return tile.m * row_bytes(t) + std::max(tile.n * row_bytes(t), products_bytes(device, t));
+  return tile.m * row_bytes(device, t) +
+         std::max(tile.n * row_bytes(device, t), products_bytes(device, t));
 }
 
 }  // namespace
@@ -66,13 +71,13 @@ MatrixTile tile_of(const gpu::DeviceInfo& device, const MatrixTuning& t) {
 
 uint32_t matrix_products_at_once(const gpu::DeviceInfo& device, const MatrixTuning& t) {
   const bool fits =
-      t.fragments_n * products_bytes(device, t) <= tile_of(device, t).n * row_bytes(t);
+      t.fragments_n * products_bytes(device, t) <= tile_of(device, t).n * row_bytes(device, t);
   return fits ? t.fragments_n : 1;
 }
 
 bool has_matrix(const gpu::DeviceInfo& device, const MatmulArgs& args) {
   return args.numerics == Numerics::kFast && args.max_rows > (args.parts ? kMatvecRows : 1) &&
-         device.f16 && device.matrix.k >= 8 && 32 % device.matrix.k == 0 &&
+         has_operands(device) && device.matrix.k >= 8 && 32 % device.matrix.k == 0 &&
          device.matrix.n % 8 == 0 && device.subgroup_min > 0 &&
          device.subgroup_min == device.subgroup_max && fits_f16(args.weight.type);
 }

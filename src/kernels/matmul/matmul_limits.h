@@ -53,7 +53,7 @@ MatrixTile tile_of(const gpu::DeviceInfo& device, const MatrixTuning& t);
 // Fragments of a subgroup that gemm_matrix.wgsl stores at a time: a row of them where they fit into
 // the tile of weights, or one.
 uint32_t matrix_products_at_once(const gpu::DeviceInfo& device, const MatrixTuning& t);
-// Matrix units serve a product when they take f16 in whole units, and subgroups have one size.
+// Matrix units serve a product when they take whole units, and subgroups have one size.
 bool has_matrix(const gpu::DeviceInfo& device, const MatmulArgs& args);
 // The tile can be filled in whole passes of the workgroup, and the device can hold it.
 bool suits(const gpu::DeviceInfo& device, const MatmulArgs& args, const MatrixTuning& t);

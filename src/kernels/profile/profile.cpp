@@ -96,7 +96,8 @@ ProfileKey ProfileKey::of(const gpu::DeviceInfo& device) {
   if (device.subgroups)
     features += fmt::format("subgroups-{}-{} ", device.subgroup_min, device.subgroup_max);
   if (device.subgroup_matrix) {
-    features += fmt::format("matrix-{}x{}x{} ", device.matrix.m, device.matrix.n, device.matrix.k);
+    features += fmt::format("matrix-{}x{}x{}{} ", device.matrix.m, device.matrix.n, device.matrix.k,
+                            device.matrix.f32 ? "-f32" : "");
   }
   features += fmt::format("workgroup-{}-{}", device.limits.max_workgroup_invocations,
                           device.limits.max_workgroup_bytes);

@@ -15,4 +15,12 @@ inline gpu::DeviceInfo with_matrix_units() {
   return device;
 }
 
+// As Metal has them: f32 in squares of 8, and 32 KiB of workgroup memory.
+inline gpu::DeviceInfo with_f32_matrix_units() {
+  gpu::DeviceInfo device = with_matrix_units();
+  device.matrix = {.m = 8, .n = 8, .k = 8, .f32 = true};
+  device.limits.max_workgroup_bytes = 32768;
+  return device;
+}
+
 }  // namespace puna::kernels::test

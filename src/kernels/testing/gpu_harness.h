@@ -24,6 +24,17 @@ enum class Features : uint8_t {
   kBaseline
 };  // kBaseline: no optional feature, default limits
 
+// Which cases of a long list a test takes: all of them, or every n-th where a kernel takes seconds
+// to compile.
+class EveryNth {
+ public:
+  EveryNth(const gpu::DeviceInfo& device, uint32_t n) : n_(device.slow_compiler ? n : 1) {}
+  bool takes_next() { return i_++ % n_ == 0; }
+
+ private:
+  uint32_t n_, i_ = 0;
+};
+
 class GpuHarness {
  public:
   // One device for each Features in a process. Without an adapter: a message and nullptr.
