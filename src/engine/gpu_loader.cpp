@@ -6,6 +6,7 @@
 #include <array>
 #include <optional>
 
+#include "engine/reading_ahead.h"
 #include "engine/weight_reader.h"
 #include "kernels/repack/repack.h"
 #include "kernels/rope/rope.h"
@@ -161,6 +162,9 @@ class Loader {
         pipelines_(device) {}
 
   Task<Result<void>> run() {
+    std::vector<const plan::WeightSpec*> weights;
+    for (const plan::WeightSpec& spec : graph_.weights) weights.push_back(&spec);
+    ahead_.emplace(file_, std::move(weights));
     PUNA_CO_TRY(ring_.create());
     PUNA_CO_TRY(compile());
     PUNA_CO_TRY(program_.compile());
@@ -213,6 +217,7 @@ class Loader {
         PUNA_CO_TRY(const size_t slot, co_await ring_.next());
         PUNA_CO_TRY(repack.run(
             ring_, slot, {row, piece.n_rows, piece.first_column, piece.n_columns, 0}, bytes_));
+        ahead_->add_read(bytes);
         done_ += bytes;
         if (hooks_.on_progress) hooks_.on_progress(done_, total_);
       }
@@ -255,6 +260,7 @@ class Loader {
   plan::Pipelines pipelines_;
   std::vector<size_t> pipeline_of_chunk_;
   std::vector<std::byte> bytes_, temporary_;
+  std::optional<ReadingAhead> ahead_;
   uint64_t done_ = 0, total_ = 0;
 };
 

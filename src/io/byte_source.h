@@ -31,6 +31,10 @@ class ByteSource {
   // Whether read() is over when it returns, and may be called by several threads at once.
   virtual bool reads_at_once() const { return false; }
 
+  // Has the system fetch a range that will be read soon, without waiting for it. False where there
+  // is nothing to fetch (memory, a page). By any thread.
+  virtual bool fetch(uint64_t /*offset*/, uint64_t /*bytes*/) { return false; }
+
   // The whole content when it is addressable memory already (mapped file, memory), else empty.
   virtual std::span<const std::byte> mapped() const { return {}; }
 };

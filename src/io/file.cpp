@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <cstring>
 #include <limits>
 #include <system_error>
@@ -100,6 +101,21 @@ class FileSource final : public ByteSource {
   const std::string& name() const override { return name_; }
   bool reads_at_once() const override { return true; }
   std::span<const std::byte> mapped() const override { return mapped_; }
+  // Advice: what it cannot give comes with the read.
+  bool fetch([[maybe_unused]] uint64_t offset, [[maybe_unused]] uint64_t bytes) override {
+#if defined(__linux__)
+    ::posix_fadvise(opened_.fd.get(), static_cast<off_t>(offset), static_cast<off_t>(bytes),
+                    POSIX_FADV_WILLNEED);
+    return true;
+#elif defined(__APPLE__)
+    radvisory range{static_cast<off_t>(offset),
+                    static_cast<int>(std::min<uint64_t>(bytes, INT_MAX))};
+    ::fcntl(opened_.fd.get(), F_RDADVISE, &range);
+    return true;
+#else
+    return false;
+#endif
+  }
   void read(uint64_t offset, std::span<std::byte> out, ReadDone done) override {
     done(read_now(offset, out));
   }

@@ -5,6 +5,7 @@
 
 #include "base/half.h"
 #include "kernels/matmul/file_unit.h"
+#include "kernels/matmul/pack_four.h"
 #include "quant/iq4_nl.h"
 #include "quant/mxfp4.h"
 #include "quant/nvfp4.h"
@@ -179,8 +180,19 @@ void pack_rows(Type type, const std::byte* rows, uint32_t n_rows, uint32_t n_uni
     const uint32_t n_blocks = n_units / kFormat.units;
     for (uint32_t b = 0; b < n_blocks; ++b) {
       std::byte* to = group + size_t{b} * kFormat.block_bytes();
-      for (uint32_t r = 0; r < n_rows; ++r) {
-        const std::byte* from = rows + (size_t{r} * n_blocks + b) * block_bytes;
+      const auto block_of = [&](uint32_t r) {
+        return rows + (size_t{r} * n_blocks + b) * block_bytes;
+      };
+      uint32_t r = 0;
+      if constexpr (kType == Type::kQ4_K || kType == Type::kQ6_K) {
+        for (; r + 4 <= n_rows; r += 4) {
+          const FourRows four = {block_of(r), block_of(r + 1), block_of(r + 2), block_of(r + 3)};
+          kType == Type::kQ4_K ? pack_four_q4_k(four, to + 4 * r, r)
+                               : pack_four_q6_k(four, to + 4 * r, r);
+        }
+      }
+      for (; r < n_rows; ++r) {
+        const std::byte* from = block_of(r);
         if constexpr (kType == Type::kTQ1_0) {
           pack_ternary(from, to, r);
         } else if constexpr (kType == Type::kQ4_0 || kType == Type::kQ4_1) {
