@@ -17,6 +17,7 @@
 #include "formats/open.h"
 #include "gpu/native/native.h"
 #include "io/byte_source.h"
+#include "models/testing/tiny_model.h"
 #include "models/testing/tiny_recurrent.h"
 #include "quant/quant.h"
 

@@ -1,195 +1,14 @@
 // The scheduler over an executor without a model: texts that come, are held, cancelled and fail in
 // any order end, get the tokens that they get alone, and leave no page behind.
-#include <doctest/doctest.h>
-
 #include <random>
-#include <set>
 
-#include "engine/scheduler.h"
-#include "engine/testing/fake_executor.h"
-#include "engine/testing/test_filter.h"
+#include "engine/testing/scheduler_texts.h"
 
 using namespace puna;
-using engine::Control;
-using engine::Engine;
-using engine::GenerateOptions;
-using engine::GenerateStats;
-using engine::Scheduler;
-using engine::StopReason;
-using engine::test::FakeExecutor;
-using engine::test::TestFilter;
+using namespace puna::engine;
+using namespace puna::engine::test;
 
 namespace {
-
-constexpr uint32_t kVocab = 1000;
-
-struct Setup {
-  uint32_t n_sequences = 8;
-  uint32_t context = 256;
-  uint32_t n_pages = 64;
-  bool recurrent = false;
-  uint32_t n_window_pages = 0;
-  uint32_t window = 0;
-  uint64_t host_cache_bytes = 0;
-  std::function<bool()> fails = {};
-  bool begins_ahead = false;
-  uint32_t step_tokens = kernels::kMaxStepTokens;
-};
-
-struct Fixture {
-  explicit Fixture(const Setup& setup) {
-    plan::CacheConfig cache;
-    cache.n_sequences = setup.n_sequences;
-    cache.pages_per_sequence = setup.context / kernels::kPageTokens;
-    cache.n_pages = setup.n_pages;
-    cache.n_window_pages = setup.n_window_pages;
-    cache.n_snapshots = setup.recurrent ? 2 * setup.n_sequences : 0;
-    cache.step_rows = setup.step_tokens;
-    auto fake =
-        std::make_unique<FakeExecutor>(FakeExecutor::Options{.cache = cache,
-                                                             .vocab = kVocab,
-                                                             .recurrent = setup.recurrent,
-                                                             .window = setup.window,
-                                                             .fails = setup.fails,
-                                                             .begins_ahead = setup.begins_ahead});
-    device = fake.get();
-    models::Config config;
-    config.vocab = kVocab;
-    config.context = setup.context;
-    engine::EngineOptions options;
-    options.host_cache_bytes = setup.host_cache_bytes;
-    options.step_tokens = setup.step_tokens;
-    model = Engine::around(std::move(fake), std::move(config), cache, setup.recurrent, options,
-                           setup.window);
-    scheduler.emplace(*model);
-  }
-  // Steps until nothing is under way.
-  void finish() {
-    while (device->pump()) {
-    }
-  }
-
-  FakeExecutor* device = nullptr;
-  std::unique_ptr<Engine> model;
-  std::optional<Scheduler> scheduler;
-};
-
-std::vector<int32_t> prompt(size_t n, uint32_t seed) {
-  std::vector<int32_t> out;
-  for (size_t i = 0; i < n; ++i)
-    out.push_back(static_cast<int32_t>((i * 37 + i / 60 * 11 + seed * 13) % kVocab));
-  return out;
-}
-
-// What follows a text, up to n tokens; nothing passes the filter in the end where it allows
-// nothing.
-std::vector<int32_t> continued(std::vector<int32_t> text, size_t n,
-                               const TestFilter::Rules& rules = {}) {
-  std::vector<int32_t> out;
-  TestFilter filter(rules);
-  const auto add = [&](int32_t id) {
-    out.push_back(id);
-    text.push_back(id);
-    filter.take(id);
-  };
-  while (out.size() < n && !filter.done()) {
-    for (const int32_t id : filter.forced()) {
-      if (out.size() < n) add(id);
-    }
-    if (out.size() >= n || filter.done()) break;
-    const auto allowed = filter.allowed().value_or(std::span<const uint32_t>());
-    const int32_t id = FakeExecutor::next(text, kVocab, allowed);
-    if (id == kernels::kNoToken) break;
-    add(id);
-  }
-  return out;
-}
-
-// One of several filters, or none: half of the vocabulary, in turns; forced runs, at the beginning
-// too; an end; nothing at all after a while, where the text may end and where it may not; the same
-// for long, but behind some tokens, and with forced runs between.
-std::optional<TestFilter::Rules> rules_of(uint32_t kind) {
-  TestFilter::Rules rules{.vocab = kVocab, .allows = {}, .forces = {}};
-  const auto half = [](std::span<const int32_t> text, int32_t id) {
-    return static_cast<size_t>(id) % 2 == text.size() % 2;
-  };
-  const auto run = [](std::span<const int32_t> text) {
-    std::vector<int32_t> ids;
-    for (int32_t i = 0; i < 6 && text.size() % 9 == 0; ++i) ids.push_back(100 + i);
-    return ids;
-  };
-  switch (kind) {
-    case 0:
-      rules.allows = half;
-      break;
-    case 1:
-      rules.forces = run;
-      rules.most = 21;
-      break;
-    case 2:
-    case 3:
-      rules.allows = [](std::span<const int32_t> text, int32_t) { return text.size() < 5; };
-      rules.complete = kind == 2 ? 5 : SIZE_MAX;
-      break;
-    case 4:
-    case 5:
-      rules.allows = [](std::span<const int32_t> text, int32_t id) {
-        const bool is_mark = !text.empty() && text.back() % 16 == 0;
-        return id % 2 == (is_mark ? 1 : 0) || id % 5 == 0;
-      };
-      if (kind == 4) break;
-      rules.forces = [](std::span<const int32_t> text) {
-        return text.size() % 17 == 13 ? std::vector<int32_t>{5, 5} : std::vector<int32_t>();
-      };
-      break;
-    default:
-      return {};
-  }
-  return rules;
-}
-
-struct Text {
-  std::vector<int32_t> prompt, tokens;
-  std::optional<TestFilter::Rules> rules;
-  std::shared_ptr<Control> control = std::make_shared<Control>();
-  std::optional<base::Result<GenerateStats>> result;
-};
-
-void begin(Fixture& fixture, Text& text, uint32_t n_tokens) {
-  GenerateOptions options;
-  options.sampling.temperature = 0;
-  options.max_tokens = n_tokens;
-  options.control = text.control;
-  if (text.rules) options.filter = std::make_shared<TestFilter>(*text.rules);
-  base::deliver<base::Result<GenerateStats>>(
-      fixture.scheduler->generate(text.prompt, options, {},
-                                  [&text](const kernels::Chosen& chosen) {
-                                    text.tokens.push_back(chosen.id);
-                                    return true;
-                                  }),
-      [&text](base::Result<GenerateStats> result) { text.result = std::move(result); });
-}
-
-void check_nothing_is_held(Fixture& fixture) {
-  const engine::TextCache& cache = fixture.model->cache();
-  CHECK(fixture.scheduler->n_running() == 0);
-  CHECK(fixture.scheduler->n_waiting() == 0);
-  CHECK(cache.n_available() == cache.n_pages());
-  const engine::WindowSlots& windows = cache.windows();
-  CHECK(windows.n_needed() == 0);
-  // Every page is free or has a node, and every slot is free or has such a page.
-  std::set<uint32_t> pages, slots;
-  for (const auto end : cache.prefixes().ends()) {
-    for (const auto node : cache.prefixes().path(end)) {
-      const auto page = cache.prefixes().page(node);
-      if (!page) continue;
-      pages.insert(*page);
-      if (const auto slot = windows.slot(*page)) slots.insert(*slot);
-    }
-  }
-  CHECK(cache.n_free() + pages.size() == cache.n_pages());
-  CHECK(windows.n_free() + slots.size() == windows.n_slots());
-}
 
 // Texts by the dozen: their beginnings from a few, of any length that fits.
 void run_at_random(Setup setup, uint32_t seed, bool may_fail) {
@@ -199,18 +18,18 @@ void run_at_random(Setup setup, uint32_t seed, bool may_fail) {
   const auto below = [&](uint32_t n) { return static_cast<uint32_t>(random() % n); };
   Fixture fixture(setup);
   constexpr size_t kTexts = 60;
-  std::deque<Text> texts;
+  std::deque<ScheduledText> texts;
   size_t n_jobs = 0, n_jobs_done = 0;
   for (uint64_t rounds = 0;; ++rounds) {
     REQUIRE(rounds < 200'000);
     if (texts.size() < kTexts && below(4) == 0) {
-      Text& text = texts.emplace_back();
+      ScheduledText& text = texts.emplace_back();
       text.prompt = prompt(1 + below(setup.context - 20), below(3));
       text.rules = rules_of(below(12));
       begin(fixture, text, below(12) == 0 ? 0 : 1 + below(40));
     }
     if (!texts.empty() && below(8) == 0) {
-      Text& text = texts[below(static_cast<uint32_t>(texts.size()))];
+      ScheduledText& text = texts[below(static_cast<uint32_t>(texts.size()))];
       if (below(10) == 0) text.control->cancel = true;
       text.control->hold = below(3) == 0;
       fixture.scheduler->wake();
@@ -237,7 +56,7 @@ void run_at_random(Setup setup, uint32_t seed, bool may_fail) {
     if (texts.size() < kTexts || went_on) continue;
     // All that is left are texts whose readers are behind.
     bool all_ended = true;
-    for (Text& text : texts) {
+    for (ScheduledText& text : texts) {
       text.control->hold = false;
       all_ended = all_ended && text.result.has_value();
     }
@@ -247,7 +66,7 @@ void run_at_random(Setup setup, uint32_t seed, bool may_fail) {
   fixture.finish();
   CHECK(n_jobs_done == n_jobs);
   size_t n_failed = 0;
-  for (const Text& text : texts) {
+  for (const ScheduledText& text : texts) {
     const auto expected =
         continued(text.prompt, text.tokens.size(), text.rules.value_or(TestFilter::Rules()));
     REQUIRE(text.tokens == expected);
@@ -276,7 +95,6 @@ void run_at_random(Setup setup, uint32_t seed, bool may_fail) {
   if (!may_fail) CHECK(n_failed == 0);
   check_nothing_is_held(fixture);
 }
-
 }  // namespace
 
 TEST_CASE("any texts, held and cancelled in any order, end with the tokens they get alone") {
@@ -345,13 +163,13 @@ TEST_CASE("prompts are read in large steps where these are filled and known to b
   const auto largest = [](std::vector<size_t> prompts, double ms_per_token) {
     Fixture fixture({.n_sequences = 4, .context = 8192, .n_pages = 1024, .step_tokens = 2048});
     for (int i = 0; i < 2000; ++i) fixture.model->budget().read(1000, 1000 * ms_per_token);
-    std::vector<Text> texts(prompts.size());
+    std::vector<ScheduledText> texts(prompts.size());
     for (size_t i = 0; i < prompts.size(); ++i) {
       texts[i].prompt = prompt(prompts[i], static_cast<uint32_t>(i));
       begin(fixture, texts[i], 10);
     }
     fixture.finish();
-    for (const Text& text : texts) CHECK(text.tokens == continued(text.prompt, 10));
+    for (const ScheduledText& text : texts) CHECK(text.tokens == continued(text.prompt, 10));
     check_nothing_is_held(fixture);
     return fixture.device->most_rows();
   };
@@ -372,7 +190,7 @@ TEST_CASE("a chat of many turns evaluates what is new of each, and a page or a s
     std::vector<int32_t> chat = prompt(70, 1);
     for (uint32_t turn = 0; turn < 20; ++turn) {
       CAPTURE(turn);
-      Text text;
+      ScheduledText text;
       text.prompt = chat;
       const uint64_t before = fixture.device->n_tokens();
       begin(fixture, text, 30);
@@ -392,9 +210,9 @@ TEST_CASE("a chat of many turns evaluates what is new of each, and a page or a s
 TEST_CASE("texts that run at once share the pages of a beginning") {
   Fixture fixture({.n_sequences = 4, .context = 512, .n_pages = 100});
   const std::vector<int32_t> system = prompt(320, 5);
-  std::deque<Text> texts;
+  std::deque<ScheduledText> texts;
   for (uint32_t i = 0; i < 4; ++i) {
-    Text& text = texts.emplace_back();
+    ScheduledText& text = texts.emplace_back();
     text.prompt = system;
     const auto own = prompt(20, 40 + i);
     text.prompt.insert(text.prompt.end(), own.begin(), own.end());
@@ -405,7 +223,7 @@ TEST_CASE("texts that run at once share the pages of a beginning") {
   fixture.finish();
   // Ten pages of the system prompt, once, and four of each text for the 119 tokens behind it.
   CHECK(fixture.model->cache().prefixes().n_nodes() == 10 + 4 * 4);
-  for (const Text& text : texts) {
+  for (const ScheduledText& text : texts) {
     CHECK(text.tokens == continued(text.prompt, 100));
   }
   CHECK((*texts[3].result)->n_cached == 320);
@@ -417,9 +235,9 @@ TEST_CASE("texts that come at the same moment and begin alike read the beginning
     CAPTURE(recurrent);
     Fixture fixture({.n_sequences = 6, .context = 2048, .n_pages = 400, .recurrent = recurrent});
     const std::vector<int32_t> system = prompt(1000, 5), longer = prompt(1400, 5);
-    std::deque<Text> texts;
+    std::deque<ScheduledText> texts;
     for (uint32_t i = 0; i < 6; ++i) {
-      Text& text = texts.emplace_back();
+      ScheduledText& text = texts.emplace_back();
       text.prompt = i < 4 ? system : longer;
       if (i == 3) text.prompt = prompt(700, 6);  // begins otherwise, and waits for nobody
       const auto own = prompt(20, 40 + i);
@@ -427,7 +245,7 @@ TEST_CASE("texts that come at the same moment and begin alike read the beginning
       begin(fixture, text, 10);
     }
     fixture.finish();
-    for (const Text& text : texts) CHECK(text.tokens == continued(text.prompt, 10));
+    for (const ScheduledText& text : texts) CHECK(text.tokens == continued(text.prompt, 10));
     // The two beginnings and what the longer ones go on with, less than a page where they part,
     // and of each text its own end and answer.
     const uint64_t beginnings = 1000 + 400 + 700;
@@ -438,10 +256,10 @@ TEST_CASE("texts that come at the same moment and begin alike read the beginning
 
 TEST_CASE("a text does not wait for one with the same beginning that is held or cancelled") {
   Fixture fixture({.n_sequences = 3, .context = 2048, .n_pages = 200});
-  Text held, behind, cancelled, also_behind;
+  ScheduledText held, behind, cancelled, also_behind;
   held.prompt = behind.prompt = prompt(1500, 1);
   cancelled.prompt = also_behind.prompt = prompt(1500, 2);
-  for (Text* text : {&held, &behind, &cancelled, &also_behind}) begin(fixture, *text, 5);
+  for (ScheduledText* text : {&held, &behind, &cancelled, &also_behind}) begin(fixture, *text, 5);
   fixture.device->pump();
   held.control->hold = true;
   cancelled.control->cancel = true;
@@ -467,7 +285,7 @@ TEST_CASE("what lies behind windows goes first, and a text goes on where its las
                    .n_window_pages = engine::n_window_pages_at_once(kWindow) + 4,
                    .window = kWindow});
   const auto ask = [&](const std::vector<int32_t>& tokens) {
-    Text text;
+    ScheduledText text;
     text.prompt = tokens;
     begin(fixture, text, 10);
     fixture.finish();
@@ -505,7 +323,7 @@ TEST_CASE("a long text gives up what lies behind its own windows before the ends
                    .n_window_pages = engine::n_window_pages_at_once(kWindow) + 12,
                    .window = kWindow});
   const auto ask = [&](const std::vector<int32_t>& tokens) {
-    Text text;
+    ScheduledText text;
     text.prompt = tokens;
     begin(fixture, text, 10);
     fixture.finish();
@@ -534,7 +352,7 @@ TEST_CASE(
                    .window = kWindow});
   const std::vector<int32_t> system = prompt(650, 1);
   const auto ask = [&](uint32_t seed) {
-    Text text;
+    ScheduledText text;
     text.prompt = system;
     const auto own = prompt(1500, seed);
     text.prompt.insert(text.prompt.end(), own.begin(), own.end());
@@ -581,7 +399,7 @@ TEST_CASE(
 
 TEST_CASE("while texts are written, prompts are read in pieces that fit beside them") {
   Fixture fixture({.n_sequences = 4, .context = 4096, .n_pages = 256});
-  Text first, long_one, short_one;
+  ScheduledText first, long_one, short_one;
   first.prompt = prompt(3, 1);
   begin(fixture, first, 400);
   for (int i = 0; i < 4; ++i) fixture.device->pump();
@@ -601,152 +419,4 @@ TEST_CASE("while texts are written, prompts are read in pieces that fit beside t
   CHECK_FALSE(long_one.result);
   fixture.finish();
   CHECK(long_one.tokens == continued(long_one.prompt, 1));
-}
-
-TEST_CASE("what a filter forces is read in one step, and what it allows is asked for before each") {
-  Fixture fixture({.n_sequences = 2});
-  Text text;
-  text.prompt = prompt(10, 1);
-  text.rules = {.vocab = kVocab, .allows = {}, .forces = {}};
-  text.rules->forces = [](std::span<const int32_t> written) {
-    return written.size() == 2 ? prompt(40, 7) : std::vector<int32_t>();
-  };
-  begin(fixture, text, 50);
-  int n_steps = 0;
-  while (fixture.device->pump()) ++n_steps;
-  CHECK(text.tokens == continued(text.prompt, 50, *text.rules));
-  CHECK(text.tokens.size() == 50);
-  CHECK(n_steps == 2 + 8);  // two tokens before the forced ones, eight behind
-}
-
-TEST_CASE("beside others, short runs that a filter forces are written at their pace") {
-  for (const size_t n_forced : {3u, 4u}) {
-    CAPTURE(n_forced);
-    Fixture fixture({.n_sequences = 8, .begins_ahead = true});
-    std::deque<Text> texts(8);
-    for (uint32_t i = 0; i < texts.size(); ++i) {
-      texts[i].prompt = prompt(10 + i, i);
-      texts[i].rules = {.vocab = kVocab, .allows = {}, .forces = {}};
-      texts[i].rules->forces = [=](std::span<const int32_t> written) {
-        return written.size() % 16 == 2 + i ? prompt(n_forced, 7) : std::vector<int32_t>();
-      };
-      begin(fixture, texts[i], 60);
-    }
-    fixture.finish();
-    for (const Text& text : texts) CHECK(text.tokens == continued(text.prompt, 60, *text.rules));
-    // The prompts, and those that begin later; what is forced ends no chain, or many of them.
-    CHECK(fixture.device->n_chains() < (n_forced == 3 ? 12 : 60));
-    if (n_forced == 4) CHECK(fixture.device->n_chains() > 20);
-  }
-}
-
-TEST_CASE("a text whose others have ended takes in one step what is left of a forced run") {
-  Fixture fixture({.n_sequences = 8, .begins_ahead = true});
-  std::deque<Text> texts(8);
-  for (uint32_t i = 0; i < texts.size(); ++i) {
-    texts[i].prompt = prompt(10, i);
-    if (i == 0) {
-      texts[i].rules = {.vocab = kVocab, .allows = {}, .forces = {}};
-      texts[i].rules->forces = [](std::span<const int32_t> written) {
-        return written.size() == 4 ? prompt(3, 7) : std::vector<int32_t>();
-      };
-    }
-    begin(fixture, texts[i], i == 0 ? 40 : 5);
-  }
-  fixture.finish();
-  for (const Text& text : texts) {
-    const auto rules = text.rules.value_or(TestFilter::Rules());
-    CHECK(text.tokens == continued(text.prompt, text.tokens.size(), rules));
-  }
-  CHECK(texts[0].tokens.size() == 40);
-}
-
-TEST_CASE("texts whose filters allow the same for long are written in long chains, as without") {
-  Fixture fixture({.n_sequences = 4, .context = 1024, .n_pages = 128});
-  std::deque<Text> texts(4);
-  for (uint32_t i = 0; i < texts.size(); ++i) {
-    texts[i].prompt = prompt(10 + i, i);
-    if (i == 3) continue;  // has none
-    texts[i].rules = {.vocab = kVocab, .allows = {}, .forces = {}};
-    texts[i].rules->most = 400;
-    // Of the second one, that changes twice; the first one lets all pass.
-    if (i == 0) continue;
-    texts[i].rules->allows = [i](std::span<const int32_t> text, int32_t id) {
-      return i == 2 || id % 3 != static_cast<int32_t>(text.size() / 150);
-    };
-  }
-  for (Text& text : texts) begin(fixture, text, 400);
-  fixture.finish();
-  for (const Text& text : texts) {
-    CHECK(text.tokens.size() == 400);
-    CHECK(text.tokens == continued(text.prompt, 400, text.rules.value_or(TestFilter::Rules())));
-  }
-  // Each filter is watched for some tokens, at the beginning and when it has changed.
-  CHECK(fixture.device->n_chains() < 80);
-}
-
-TEST_CASE("filters that change with each token go on in one chain") {
-  for (const uint32_t n_texts : {1u, 3u}) {
-    Fixture fixture({.n_sequences = n_texts});
-    std::deque<Text> texts(n_texts);
-    for (uint32_t i = 0; i < n_texts; ++i) {
-      texts[i].prompt = prompt(10, i);
-      if (i < 2) texts[i].rules = rules_of(0);
-      begin(fixture, texts[i], 50);
-    }
-    fixture.finish();
-    for (const Text& text : texts)
-      CHECK(text.tokens == continued(text.prompt, 50, text.rules.value_or(TestFilter::Rules())));
-    // A prompt, or those that came meanwhile; what is written until the first text ends, and on.
-    CHECK(fixture.device->n_chains() <= (n_texts == 1 ? 2 : 4));
-  }
-}
-
-TEST_CASE(
-    "where a filter often forces tokens, a text that is alone has a chain for each of its own") {
-  Fixture fixture({.n_sequences = 2});
-  Text alone, beside, other;
-  for (Text* text : {&alone, &beside, &other}) {
-    text->prompt = prompt(10, 1);
-    text->rules = {.vocab = kVocab, .allows = {}, .forces = {}};
-    text->rules->forces = [](std::span<const int32_t> written) {
-      return written.size() % 4 == 2 ? prompt(2, 7) : std::vector<int32_t>();
-    };
-  }
-  other.rules.reset();
-  begin(fixture, alone, 80);
-  fixture.finish();
-  CHECK(alone.tokens == continued(alone.prompt, 80, *alone.rules));
-  CHECK(fixture.device->n_chains() > 35);  // of 40 tokens that were not forced
-  const uint32_t before = fixture.device->n_chains();
-  begin(fixture, beside, 80);
-  begin(fixture, other, 80);
-  fixture.finish();
-  CHECK(beside.tokens == alone.tokens);
-  CHECK(other.tokens == continued(other.prompt, 80));
-  // One that is forced costs the other nothing: it ends with the step that is under way.
-  CHECK(fixture.device->n_chains() - before < 45);
-}
-
-TEST_CASE("a filter that allows nothing, or is of another vocabulary, is an error of its text") {
-  Fixture fixture({.n_sequences = 3});
-  Text nothing, why, other, free;
-  nothing.prompt = why.prompt = other.prompt = free.prompt = prompt(10, 1);
-  nothing.rules = {.vocab = kVocab, .allows = {}, .forces = {}};
-  nothing.rules->allows = [](std::span<const int32_t> text, int32_t) { return text.size() < 3; };
-  why.rules = nothing.rules;
-  why.rules->error.emplace(base::ErrorCode::kInvalidArgument, "That is too much.");
-  other.rules = {.vocab = 500, .allows = {}, .forces = {}};
-  other.rules->allows = [](std::span<const int32_t>, int32_t) { return true; };
-  for (Text* text : {&nothing, &why, &other, &free}) begin(fixture, *text, 20);
-  fixture.finish();
-  CHECK(nothing.tokens.size() == 3);
-  CHECK(nothing.result->error().message ==
-        "The filter of the text allows no token at position 13, where the text may not end.");
-  CHECK(why.tokens.size() == 3);
-  CHECK(why.result->error().message == "That is too much.");
-  CHECK(other.result->error().message ==
-        "The filter of the text has bits for 512 tokens, but the vocabulary has 1000.");
-  CHECK(free.tokens == continued(free.prompt, 20));
-  check_nothing_is_held(fixture);
 }

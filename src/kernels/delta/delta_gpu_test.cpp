@@ -1,46 +1,18 @@
 // delta.wgsl against delta_ref.h on an adapter.
-#include <doctest/doctest.h>
-
 #include "kernels/delta/delta_test_case.h"
-#include "kernels/testing/gpu_harness.h"
+#include "kernels/testing/state_gpu.h"
 
 namespace puna::kernels {
 namespace {
 
 TEST_CASE("delta on the GPU is right for every shape, for single rows, batches and chunks") {
-  for (const test::Features features : {test::Features::kAll, test::Features::kBaseline}) {
-    const auto gpu = test::GpuHarness::open(features);
-    if (!gpu) return;
-    for (const DeltaShape& shape : test::delta_shapes()) {
-      for (const test::TestStep& step : test::state_steps()) {
-        for (const uint32_t max_rows : {1u, 4u, 512u}) {
-          if (step.n_tokens() > max_rows) continue;
-          CAPTURE(shape.key_dim);
-          CAPTURE(max_rows);
-          const test::DeltaCase c(shape, step);
-          DeltaArgs args;
-          args.label = "delta";
-          args.step = gpu->upload(step.words());
-          args.qkv = gpu->upload(c.qkv);
-          args.in = gpu->upload(c.in);
-          args.constants = gpu->upload(c.constants);
-          args.state = gpu->upload(c.state);
-          args.y = gpu->output(c.n_y() * 4);
-          args.shape = shape;
-          args.max_rows = max_rows;
-          std::vector<KernelCall> calls;
-          REQUIRE(delta(gpu->info(), args, calls));
-          gpu->run(calls, {.n_tokens = step.n_tokens()});
-
-          auto state = c.state;
-          std::vector<float> y(c.n_y());
-          delta_ref(c.args(state, y));
-          CHECK(test::nmse(gpu->read<float>(args.y), y) < 1e-10);
-          CHECK(test::nmse(gpu->read<float>(args.state), state) < 1e-10);
-        }
-      }
-    }
-  }
+  test::check_state_role<test::DeltaCase, DeltaArgs>(
+      "delta", test::delta_shapes(), delta, [](const auto& args) { delta_ref(args); },
+      [](test::GpuHarness& gpu, const test::DeltaCase& c, DeltaArgs& args) {
+        args.qkv = gpu.upload(c.qkv);
+        args.in = gpu.upload(c.in);
+        args.constants = gpu.upload(c.constants);
+      });
 }
 
 }  // namespace
