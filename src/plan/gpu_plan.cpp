@@ -225,6 +225,18 @@ uint64_t GpuPlan::HostCall::x_bytes(uint32_t rows) const {
   return out;
 }
 
+size_t class_for(std::span<const GpuPlan::BatchClass> classes, uint32_t rows, bool with_prompts) {
+  PUNA_CHECK(rows <= classes.back().max_rows);
+  const auto takes = [&](const GpuPlan::BatchClass& c) {
+    const bool for_prompts =
+        c.max_rows <= kernels::kMatvecRows || c.max_rows >= kernels::kMaxStepTokens;
+    return rows <= c.max_rows && (for_prompts || !with_prompts);
+  };
+  // The last takes what no other does, whatever its size.
+  const auto found = std::find_if(classes.begin(), classes.end() - 1, takes);
+  return static_cast<size_t>(found - classes.begin());
+}
+
 uint64_t GpuPlan::handed_bytes() const {
   uint64_t out = 0;
   for (const Activation& value : outputs)

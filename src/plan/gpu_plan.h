@@ -93,6 +93,11 @@ struct GpuPlan {
   uint64_t host_read_bytes() const;
 };
 
+// The class that a step of so many rows runs in: the smallest that takes them. Classes of more than
+// kernels::kMatvecRows and less than kernels::kMaxStepTokens are for steps in which every row has
+// an output, texts that are written, which share no keys; a step `with_prompts` passes them over.
+size_t class_for(std::span<const GpuPlan::BatchClass> classes, uint32_t rows, bool with_prompts);
+
 // Errors: kUnsupported when one 4-row group of a weight, a layer's cache or an activation exceeds
 // the device's binding limit.
 base::Result<GpuPlan> plan_gpu(const Graph& graph, const CacheConfig& cache,

@@ -87,15 +87,8 @@ Task<Result<void>> GpuProgram::compiled() {
 }
 
 size_t GpuProgram::class_for(Part part, const kernels::StepShape& shape) const {
-  const auto& list = classes(part);
-  const uint32_t rows = part == Part::kBody ? shape.n_tokens : shape.n_outputs;
-  const bool mixed = part == Part::kBody && shape.n_outputs < shape.n_tokens;
-  const auto takes = [&](const GpuPlan::BatchClass& c) {
-    return rows <= c.max_rows && (!mixed || c.max_rows <= kernels::kMatvecRows);
-  };
-  const auto found = std::find_if(list.begin(), list.end() - 1, takes);
-  PUNA_CHECK(rows <= found->max_rows);
-  return static_cast<size_t>(found - list.begin());
+  if (part != Part::kBody) return plan::class_for(classes(part), shape.n_outputs, false);
+  return plan::class_for(classes(part), shape.n_tokens, shape.n_outputs < shape.n_tokens);
 }
 
 std::span<const GpuPlan::HostCall> GpuProgram::host_calls(Part part,

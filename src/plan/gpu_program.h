@@ -35,9 +35,7 @@ class GpuProgram {
   gpu::BufferId buffer(const kernels::Slice& slice) const { return buffers_[slice.buffer]; }
 
   const std::vector<GpuPlan::BatchClass>& classes(Part part) const;
-  // The class of a part for a step: the smallest that takes its rows. Bodies of more than
-  // kernels::kMatvecRows, but the last, are for steps in which every row has an output: texts that
-  // are written, which share no keys.
+  // The class of a part for a step, as class_for() of gpu_plan.h has it.
   size_t class_for(Part part, const kernels::StepShape& shape) const;
   // What the host computes between the dispatches of that class.
   std::span<const GpuPlan::HostCall> host_calls(Part part, const kernels::StepShape& shape) const;
