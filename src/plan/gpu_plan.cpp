@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "base/check.h"
+#include "kernels/matmul/matmul.h"
 #include "kernels/sample/sample.h"
 #include "plan/gpu_lowering.h"
 #include "plan/gpu_places.h"

@@ -6,9 +6,6 @@
 #include <cstdint>
 #include <span>
 
-#include "base/check.h"
-#include "kernels/matmul/matmul.h"
-
 namespace puna::plan {
 
 using base::Result;
