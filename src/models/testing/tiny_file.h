@@ -25,20 +25,22 @@ struct TinyShape {
 
 class TinyFile {
  public:
-  // Begins with the keys that all architectures have.
   explicit TinyFile(const TinyShape& shape) : shape_(shape), random_(shape.seed) {
     file_.name = "tiny " + shape.architecture;
     file_.metadata.emplace_back("general.architecture", shape.architecture);
     set("block_count", uint64_t{shape.n_layers});
     set("embedding_length", uint64_t{shape.hidden});
-    set("feed_forward_length", uint64_t{shape.ffn});
-    set("attention.head_count", uint64_t{shape.n_heads});
-    set("attention.key_length", uint64_t{shape.head_dim});
-    set("attention.value_length", uint64_t{shape.head_dim});
     set("context_length", uint64_t{shape.context});
-    set("attention.layer_norm_rms_epsilon", 1e-5);
   }
 
+  // The keys of what attends.
+  void set_attention() {
+    set("feed_forward_length", uint64_t{shape_.ffn});
+    set("attention.head_count", uint64_t{shape_.n_heads});
+    set("attention.key_length", uint64_t{shape_.head_dim});
+    set("attention.value_length", uint64_t{shape_.head_dim});
+    set("attention.layer_norm_rms_epsilon", 1e-5);
+  }
   // ARCHITECTURE.key.
   void set(const std::string& key, formats::Value value) {
     file_.metadata.emplace_back(shape_.architecture + "." + key, std::move(value));

@@ -8,6 +8,7 @@ namespace puna::fixtures {
 
 inline formats::ModelFile tiny_recurrent_model(const TinyShape& s) {
   TinyFile file(s);
+  file.set_attention();
   const bool lfm2 = s.architecture == "lfm2", falcon = s.architecture == "falcon-h1",
              jamba = s.architecture == "jamba", qwen35 = s.architecture == "qwen35";
   const auto mixes_by_state = [&](uint32_t l) { return (lfm2 || jamba || qwen35) && l % 2 == 0; };

@@ -2,60 +2,31 @@
 // state, and there is no attention.
 #pragma once
 
-#include <cmath>
-#include <cstdint>
-#include <random>
-#include <string>
-#include <vector>
-
-#include "formats/model_file.h"
-#include "models/testing/tiny_model.h"
-#include "quant/quant.h"
+#include "models/testing/tiny_file.h"
 
 namespace puna::fixtures {
 
 class TinyRwkv {
  public:
-  explicit TinyRwkv(const TinyShape& s) : shape_(s), random_(s.seed) {
-    file_.name = "tiny " + s.architecture;
-    const auto set = [&](const std::string& key, formats::Value value) {
-      file_.metadata.emplace_back(key, std::move(value));
-    };
-    const std::string p = s.architecture + ".";
-    set("general.architecture", s.architecture);
-    set(p + "block_count", uint64_t{s.n_layers});
-    set(p + "embedding_length", uint64_t{s.hidden});
-    set(p + "context_length", uint64_t{s.context});
-    set(p + "attention.layer_norm_epsilon", 1e-5);
-    set(p + "wkv.head_size", uint64_t{s.head_dim});
+  explicit TinyRwkv(const TinyShape& s) : shape_(s), file_(shape_) {
+    file_.set("attention.layer_norm_epsilon", 1e-5);
+    file_.set("wkv.head_size", uint64_t{s.head_dim});
     matrix("token_embd", s.vocab, s.hidden);
     norm("token_embd_norm");
     for (uint32_t l = 0; l < s.n_layers; ++l) layer("blk." + std::to_string(l) + ".");
     norm("output_norm");
     matrix("output", s.vocab, s.hidden);
-    file_.sources.push_back(io::from_memory("tiny weights", std::move(bytes_)));
-    file_.index();
   }
-  formats::ModelFile take() { return std::move(file_); }
+  formats::ModelFile take() { return std::move(file_).finish(); }
 
  private:
   static constexpr uint64_t kRank = 8;
 
   void tensor(const std::string& name, std::vector<uint64_t> shape, float mean, float deviation) {
-    formats::Tensor t;
-    t.name = name;
-    t.shape = std::move(shape);
-    t.offset = bytes_.size();
-    t.bytes = t.rows() * t.columns() * sizeof(float);
-    std::normal_distribution<float> normal(mean, deviation);
-    std::vector<float> values(t.rows() * t.columns());
-    for (float& v : values) v = normal(random_);
-    bytes_.resize(bytes_.size() + t.bytes);
-    quant::info(t.type).encode(values.data(), bytes_.data() + t.offset, values.size());
-    file_.tensors.push_back(std::move(t));
+    file_.tensor(name, std::move(shape), mean, deviation);
   }
   void matrix(const std::string& name, uint64_t rows, uint64_t columns) {
-    tensor(name + ".weight", {rows, columns}, 0.0f, 1.0f / std::sqrt(static_cast<float>(columns)));
+    file_.matrix(name + ".weight", rows, columns);
   }
   void vector(const std::string& name, float mean, float deviation) {
     tensor(name + ".weight", {shape_.hidden}, mean, deviation);
@@ -104,9 +75,7 @@ class TinyRwkv {
   }
 
   TinyShape shape_;
-  std::mt19937 random_;
-  formats::ModelFile file_;
-  std::vector<std::byte> bytes_;
+  TinyFile file_;
 };
 
 inline formats::ModelFile tiny_rwkv_model(const TinyShape& s) { return TinyRwkv(s).take(); }
