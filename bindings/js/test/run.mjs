@@ -10,7 +10,7 @@ import { build } from 'esbuild';
 const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
 const out = path.join(root, 'build/test');
 const args = process.argv.slice(2);
-const only = args.includes('--only') ? ['--test-name-pattern', args[args.indexOf('--only') + 1]] : [];
+const only = args.includes('--only') ? args[args.indexOf('--only') + 1] : '';
 const all = ['unit', 'browser', 'model', 'release'];
 const parts = all.filter((part) => args.includes(part) || !args.some((arg) => all.includes(arg)));
 
@@ -39,9 +39,18 @@ if (parts.includes('unit')) {
   const { status } = spawnSync(process.execPath, [path.join(root, 'node_modules/typescript/bin/tsc'), '--noEmit'], { cwd: root, stdio: 'inherit' });
   failed ||= status !== 0;
 }
+let ran = false;
 for (const part of parts) {
-  const files = await scripts(path.join(root, 'test', part), part);
-  const { status } = spawnSync(process.execPath, ['--test', '--test-reporter=spec', '--test-concurrency=1', ...only, ...files], { cwd: root, stdio: 'inherit' });
+  // Node 22 does not run the `after` of a file none of whose tests it runs, and then waits for what `before` has started.
+  const files = (await scripts(path.join(root, 'test', part), part)).filter((file) => new RegExp(only).test(fs.readFileSync(file, 'utf8')));
+  if (files.length === 0) continue;
+  ran = true;
+  const flags = ['--test', '--test-reporter=spec', '--test-concurrency=1', ...(only ? ['--test-name-pattern', only] : [])];
+  const { status } = spawnSync(process.execPath, [...flags, ...files], { cwd: root, stdio: 'inherit' });
   failed ||= status !== 0;
+}
+if (!ran) {
+  console.error(`error: no test's name has "${only}" in it`);
+  failed = true;
 }
 process.exitCode = failed ? 1 : 0;

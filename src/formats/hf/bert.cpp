@@ -153,7 +153,7 @@ Result<void> put_nomic_experts(Mapping& m, uint32_t layer, const std::string& pr
   PUNA_TRY(Strided rows, m.view(first));
   PUNA_TRY(Strided columns, m.view(second));
   columns.split(0, {n_experts, ffn}).swap(1, 2);
-  std::vector<Strided> parts(1, std::move(rows)), turned(1, std::move(columns));
+  std::vector<Strided> parts(1, rows), turned(1, columns);
   PUNA_TRY(
       m.put(layer_name(layer, "ffn_up_exps.weight"), std::move(parts), {n_experts, ffn, hidden}));
   PUNA_TRY(m.put(layer_name(layer, "ffn_down_exps.weight"), std::move(turned),

@@ -1,6 +1,6 @@
 // The calling side of a port: calls with events and cancelling, and calls read as a stream.
 import { fromErrorData, PunaError, throwIfAborted, toPunaError } from '../errors.js';
-import type { ToClient, ToServer } from './messages.js';
+import { kReadStep, type ToClient, type ToServer } from './messages.js';
 import type { Port } from './port.js';
 
 export interface CallOptions {
@@ -11,7 +11,7 @@ export interface CallOptions {
 // What an engine is talked to by, in this tab or another.
 export interface Connection {
   call<T>(method: string, params?: unknown, options?: CallOptions): Promise<T>;
-  // Leaving the loop cancels the call. A slow reader pauses the sender.
+  // Leaving the loop cancels the call. A reader that is behind pauses the sender.
   stream<T>(method: string, params?: unknown, options?: { signal?: AbortSignal }): AsyncGenerator<T, void, void>;
   close(): void;
 }
@@ -20,10 +20,9 @@ interface Pending {
   resolve(result: unknown): void;
   reject(error: PunaError): void;
   onEvent: ((event: unknown) => void) | undefined;
+  streamed: boolean; // its events are read when the loop takes them, not when they come
+  untold: number; // events read and not told to the sender yet
 }
-
-const kPauseAt = 64; // unread events
-const kResumeAt = 16;
 
 export class RpcClient implements Connection {
   private readonly pending = new Map<number, Pending>();
@@ -43,16 +42,14 @@ export class RpcClient implements Connection {
     const stop = new AbortController();
     let wake: () => void = () => undefined;
     let outcome: { error: PunaError | null } | null = null;
-    let paused = false;
     const abort = () => stop.abort();
     throwIfAborted(signal);
     signal?.addEventListener('abort', abort);
     const onEvent = (event: unknown) => {
       queue.push(event as T);
-      if (!paused && queue.length >= kPauseAt) this.flow(id, (paused = true));
       wake();
     };
-    const { id, result } = this.start(method, params, { signal: stop.signal, onEvent });
+    const { id, result } = this.start(method, params, { signal: stop.signal, onEvent }, true);
     const settle = (error: PunaError | null) => {
       outcome = { error };
       wake();
@@ -66,7 +63,7 @@ export class RpcClient implements Connection {
         throwIfAborted(signal); // what had been queued is not wanted any more
         const event = queue.shift();
         if (event !== undefined) {
-          if (paused && queue.length <= kResumeAt) this.flow(id, (paused = false));
+          this.read(id);
           yield event;
         } else if (outcome) {
           const { error } = outcome as { error: PunaError | null };
@@ -90,7 +87,7 @@ export class RpcClient implements Connection {
     this.port.close();
   }
 
-  private start<T>(method: string, params: unknown, { signal, onEvent }: CallOptions): { id: number; result: Promise<T> } {
+  private start<T>(method: string, params: unknown, { signal, onEvent }: CallOptions, streamed = false): { id: number; result: Promise<T> } {
     const id = this.nextId++;
     const result = new Promise<T>((resolve, reject) => {
       if (this.closed) throw this.closed;
@@ -106,6 +103,8 @@ export class RpcClient implements Connection {
         resolve: (value) => (settled(), resolve(value as T)),
         reject: (error) => (settled(), reject(error)),
         onEvent,
+        streamed,
+        untold: 0,
       });
       try {
         this.send({ type: 'call', id, method, params });
@@ -118,8 +117,12 @@ export class RpcClient implements Connection {
     return { id, result };
   }
 
-  private flow(id: number, paused: boolean): void {
-    if (this.pending.has(id)) this.send({ type: 'flow', id, paused });
+  // One more event of a call has been read.
+  private read(id: number): void {
+    const call = this.pending.get(id);
+    if (!call || ++call.untold < kReadStep) return; // a call that has ended waits for nobody
+    this.send({ type: 'read', id, events: call.untold });
+    call.untold = 0;
   }
 
   private send(message: ToServer): void {
@@ -129,7 +132,10 @@ export class RpcClient implements Connection {
   private receive(message: ToClient): void {
     const call = this.pending.get(message.id);
     if (!call) return; // cancelled
-    if (message.type === 'event') return call.onEvent?.(message.event);
+    if (message.type === 'event') {
+      if (!call.streamed) this.read(message.id);
+      return call.onEvent?.(message.event);
+    }
     this.pending.delete(message.id);
     if (message.type === 'done') call.resolve(message.result);
     else call.reject(fromErrorData(message.error));

@@ -1,6 +1,6 @@
 // The answering side of a port.
 import { PunaError, toErrorData } from '../errors.js';
-import type { ToClient, ToServer } from './messages.js';
+import { kMostUnread, kResumeAt, type ToClient, type ToServer } from './messages.js';
 import type { Port } from './port.js';
 
 export interface CallContext {
@@ -14,6 +14,7 @@ export type Handlers = Record<string, Handler>;
 
 interface Running {
   abort: AbortController;
+  unread: number; // events that the reader has not told to have read
   caughtUp: Promise<void> | null; // while the reader is behind
   resume: () => void;
 }
@@ -23,10 +24,12 @@ export function serveCalls(port: Port, handlers: Handlers): () => void {
   const running = new Map<number, Running>();
   const send = (message: ToClient) => port.post(message);
   const answer = async (id: number, method: string, params: unknown) => {
-    const call: Running = { abort: new AbortController(), caughtUp: null, resume: () => undefined };
+    const call: Running = { abort: new AbortController(), unread: 0, caughtUp: null, resume: () => undefined };
     running.set(id, call);
     const emit = (event: unknown) => {
-      if (!call.abort.signal.aborted) send({ type: 'event', id, event });
+      if (call.abort.signal.aborted) return;
+      send({ type: 'event', id, event });
+      if (++call.unread >= kMostUnread) call.caughtUp ??= new Promise((resolve) => (call.resume = resolve));
       return call.caughtUp ?? undefined;
     };
     try {
@@ -47,12 +50,10 @@ export function serveCalls(port: Port, handlers: Handlers): () => void {
     const call = running.get(message.id);
     if (!call) return;
     if (message.type === 'cancel') call.abort.abort();
-    if (message.type === 'cancel' || !message.paused) {
-      call.resume();
-      call.caughtUp = null;
-    } else {
-      call.caughtUp ??= new Promise((resolve) => (call.resume = resolve));
-    }
+    else call.unread -= message.events;
+    if (message.type === 'read' && call.unread > kResumeAt) return;
+    call.resume();
+    call.caughtUp = null;
   });
   return () => {
     for (const call of running.values()) {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { PunaError } from '../../src/errors.js';
 import { RpcClient } from '../../src/rpc/client.js';
+import { kMostUnread } from '../../src/rpc/messages.js';
 import { portOf } from '../../src/rpc/port.js';
 import { type CallContext, type Handlers, serveCalls } from '../../src/rpc/server.js';
 
@@ -64,22 +65,31 @@ test('a raised signal ends a stream, even one that waits', async () => {
   client.close();
 });
 
-test('a slow reader pauses the sender and gets everything', async () => {
+test('a reader that is behind pauses the sender, and gets everything', async () => {
   let sent = 0;
+  // It never gives way but where it is told to wait.
   const { client, log } = connect({ count: (async (params: { n: number }, { emit }: CallContext) => {
-    for (; sent < params.n; ++sent) {
-      await emit(sent);
-      if (sent % 10 === 0) await pause(0);
+    while (sent < params.n) {
+      const caughtUp = emit(sent++);
+      if (caughtUp) await caughtUp;
     }
   }) as never });
   const stream = client.stream<number>('count', { n: 2000 });
   await stream.next();
-  await pause(200);
-  assert.ok(sent < 1000, `${sent} were sent`);
+  await pause(50);
+  assert.equal(sent, kMostUnread);
   const rest: number[] = [];
   for await (const event of stream) rest.push(event);
   assert.deepEqual([rest.length, rest[0], rest.at(-1)], [1999, 1, 1999]);
-  assert.ok(log.some(({ type }) => type === 'flow'));
+  assert.ok(log.some(({ type }) => type === 'read'));
+  client.close();
+});
+
+test('events of a plain call are read as they come', async () => {
+  const { client } = connect({ count: count as never });
+  let events = 0;
+  assert.equal(await client.call('count', { n: 10 * kMostUnread }, { onEvent: () => ++events }), 'done');
+  assert.equal(events, 10 * kMostUnread);
   client.close();
 });
 
