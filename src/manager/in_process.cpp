@@ -4,13 +4,15 @@
 
 #include <algorithm>
 #include <optional>
+#include <span>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "base/log.h"
 #include "manager/remembered.h"
-#include "service/host_thread.h"
 #include "service/model_card.h"
+#include "service/replicas.h"
 
 namespace puna::manager {
 
@@ -27,49 +29,52 @@ const std::string& name_of(const Entry& entry) {
   return entry.stored_as.empty() ? entry.path : entry.stored_as;
 }
 
-// `encoder`: beside the model.
-Footprint footprint_of(const engine::Placement& placement, const std::string& gpu,
-                       const service::MmprojOptions& encoder) {
-  Footprint out;
-  if (const uint64_t bytes = placement.memory_on(/*gpu=*/false).total(); bytes > 0)
-    out[std::string(kHost)] = bytes;
+// What a copy takes. `gpus`: as service::DeviceUse has them; `encoder`: beside the model.
+void add(const engine::Placement& placement, const std::vector<std::string>& gpus,
+         const service::MmprojOptions& encoder, Footprint& to) {
+  const auto take = [&](std::string_view device, uint64_t bytes) {
+    if (bytes > 0) to[std::string(device)] += bytes;
+  };
+  take(kHost, placement.memory_on(/*gpu=*/false).total());
   for (const engine::Stage& stage : placement.stages) {
-    if (stage.on_gpu) out[stage.device == 0 ? gpu : stage.device_name] += stage.memory.total();
+    if (stage.on_gpu) take(gpus[stage.device], stage.memory.total());
   }
-  if (encoder.bytes > 0)
-    out[gpu.empty() || encoder.on_cpu ? std::string(kHost) : gpu] += encoder.bytes;
-  return out;
+  take(gpus.empty() || encoder.on_cpu ? kHost : std::string_view(gpus.front()), encoder.bytes);
 }
 
 class HostedInstance final : public Instance {
  public:
-  HostedInstance(const Entry& entry, const Recipe& recipe, service::LoadedModel model)
+  // At least one model.
+  HostedInstance(const Entry& entry, const Recipe& recipe, std::vector<service::LoadedModel> models)
       : name_(fmt::format("{} {}", entry.path, entry.digest)),
-        most_remembered_(model.engine->options().host_cache_bytes),
-        host_(std::move(model)) {
-    const engine::Engine& engine = *host_.model().engine;
-    held_ = footprint_of(engine.placement(), engine.device() ? engine.device()->info().name : "",
-                         recipe.options.mmproj);
+        most_remembered_(models.front().engine->options().host_cache_bytes),
+        replicas_(std::move(models)) {
+    const auto& hosts = replicas_.hosts();
+    for (const service::Host* const host : hosts->all()) {
+      const service::LoadedModel& model = host->model();
+      add(model.engine->placement(), model.gpus, recipe.options.mmproj, held_);
+    }
     served_ = entry.served();
-    for (const auto& source : engine.file().sources) served_.file_bytes += source->size();
-    served_.n_texts = recipe.n_texts;
+    for (const auto& source : hosts->model().engine->file().sources)
+      served_.file_bytes += source->size();
+    served_.n_texts = recipe.n_texts * static_cast<uint32_t>(hosts->all().size());
     served_.slot_folder = recipe.slot_folder;
-    served_.hosts = std::make_shared<service::Hosts>(host_);
+    served_.hosts = hosts;
     served_.make_shared_parts();
   }
 
   const api::ServedModel& served() const override { return served_; }
   Footprint held() const override { return held_; }
   std::unique_ptr<Memories> remember() override {
-    return manager::remember(host_, name_, most_remembered_);
+    return manager::remember(*replicas_.hosts(), name_, most_remembered_);
   }
-  void recall(const Memories& memories) { manager::recall(host_, name_, memories); }
-  void stop() override { host_.stop(); }
+  void recall(const Memories& memories) { manager::recall(*replicas_.hosts(), name_, memories); }
+  void stop() override { replicas_.stop(); }
 
  private:
   const std::string name_;  // whose weights have computed what it remembers
   const uint64_t most_remembered_;
-  service::HostThread host_;
+  service::Replicas replicas_;
   Footprint held_;
   api::ServedModel served_;
 };
@@ -94,8 +99,9 @@ constexpr Step kSteps[] = {
     {"no layers on the GPU",
      [](Recipe& recipe, uint64_t) {
        engine::EngineOptions& options = recipe.options.engine;
-       if (options.gpu_layers) return false;
+       if (options.gpu_layers || recipe.n_replicas.value_or(1) > 1) return false;
        options.gpu_layers = 0;
+       recipe.n_replicas = 1;
        return true;
      }},
 };
@@ -126,21 +132,27 @@ Result<const InProcess::Device*> InProcess::device_of(const service::OpenOptions
   if (known != devices_.end()) return &known->second;
   PUNA_TRY(const service::DeviceUse use, service::open_device(options));
   Device device;
-  device.is_gpu = use.device != nullptr;
+  device.gpus = use.gpus;
   if (use.device) device.info = use.device->info();
   return &devices_.emplace(std::move(asked), std::move(device)).first->second;
 }
 
 Result<Loader::Measured> InProcess::measure(const Entry& entry, const std::atomic<bool>&) {
   PUNA_TRY(Reading reading, read(entry));
-  const service::OpenOptions& options = reading.recipe.options;
-  PUNA_TRY(const Device* device, device_of(options));
-  PUNA_TRY_CONTEXT(const engine::Placement placement,
-                   engine::Engine::forecast(reading.file, options.engine,
-                                            device->is_gpu ? &device->info : nullptr),
-                   fmt::format("While planning {}", entry.id));
-  return Measured{.need = footprint_of(placement, device->info.name, options.mmproj),
-                  .opened = std::make_unique<Reading>(std::move(reading))};
+  const Recipe& recipe = reading.recipe;
+  PUNA_TRY(const auto copies, service::replicas_of(recipe.options, recipe.n_replicas));
+  Measured out;
+  for (const service::OpenOptions& options :
+       std::span(copies).first(recipe.n_replicas.value_or(1))) {
+    PUNA_TRY(const Device* device, device_of(options));
+    PUNA_TRY_CONTEXT(const engine::Placement placement,
+                     engine::Engine::forecast(reading.file, options.engine,
+                                              device->gpus.empty() ? nullptr : &device->info),
+                     fmt::format("While planning {}", entry.id));
+    add(placement, device->gpus, options.mmproj, out.need);
+  }
+  out.opened = std::make_unique<Reading>(std::move(reading));
+  return out;
 }
 
 Result<std::unique_ptr<Instance>> InProcess::load(const Entry& entry, Order order) {
@@ -163,15 +175,25 @@ Result<std::unique_ptr<Instance>> InProcess::load(const Entry& entry, Order orde
     if (!step.change(recipe, service::number_of(reading.file, "context_length"))) continue;
     if (refused)
       base::log_warning("{}: {} It is tried with {}.", entry.id, refused->text(), step.said);
-    auto model = service::open(std::move(reading.file), options);
-    if (!model && model.error().code == ErrorCode::kOutOfMemory) {
-      if (!refused) refused = std::move(model.error());
+    std::optional<formats::ModelFile> file = std::move(reading.file);
+    const auto open = [&](service::OpenOptions own) -> Result<service::LoadedModel> {
+      if (!file) {
+        const std::string name = std::exchange(own.model, entry.path);
+        PUNA_TRY(file, service::open_file(own));
+        own.model = name;
+      }
+      PUNA_TRY(service::LoadedModel model, service::open(*std::exchange(file, std::nullopt), own));
+      model.name = entry.id;
+      if (recipe.finish) PUNA_TRY(recipe.finish(model));
+      return model;
+    };
+    auto models = service::open_replicas(options, recipe.n_replicas, open);
+    if (!models && models.error().code == ErrorCode::kOutOfMemory) {
+      if (!refused) refused = std::move(models.error());
       continue;
     }
-    if (!model) return std::unexpected(std::move(model.error()));
-    model->name = entry.id;
-    if (recipe.finish) PUNA_TRY(recipe.finish(*model));
-    auto instance = std::make_unique<HostedInstance>(entry, recipe, *std::move(model));
+    if (!models) return std::unexpected(std::move(models.error()));
+    auto instance = std::make_unique<HostedInstance>(entry, recipe, *std::move(models));
     if (order.memories) instance->recall(*order.memories);
     return instance;
   }

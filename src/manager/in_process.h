@@ -7,7 +7,9 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "formats/model_file.h"
 #include "manager/instance.h"
@@ -26,7 +28,9 @@ struct Recipe {
   // What requests mean where they say nothing, and the like. Errors end the load.
   std::function<base::Result<void>(service::LoadedModel& model)> finish{};
   bool asks_for_room = false;  // somebody said how many tokens texts have room for
-  uint32_t n_texts = 1;        // that are written at once
+  uint32_t n_texts = 1;        // that are written at once, by each copy
+  // Copies, each whole on a GPU of its own (service/replicas.h); none: on each that has room.
+  std::optional<uint32_t> n_replicas = 1;
   std::string slot_folder{};
 };
 
@@ -35,7 +39,8 @@ class InProcess final : public Loader {
   using RecipeOf = std::function<base::Result<Recipe>(const Entry& entry)>;
   explicit InProcess(RecipeOf recipe_of) : recipe_of_(std::move(recipe_of)) {}
 
-  // What is left is the file, with its recipe.
+  // What is left is the file, with its recipe. Of copies whose number nobody says, the first alone
+  // has to have room; the others are where they find some.
   base::Result<Measured> measure(const Entry& entry, const std::atomic<bool>& cancel) override;
   // With step_down, where memory is refused, once more with a shorter context, and once more on
   // the CPU, as far as these were not asked for.
@@ -44,9 +49,9 @@ class InProcess final : public Loader {
  private:
   struct Reading;  // a model whose file is open, with how it is to be loaded
   base::Result<Reading> read(const Entry& entry) const;
-  // What --device means; the null device is the CPU.
+  // What --device means.
   struct Device {
-    bool is_gpu = false;
+    std::vector<std::string> gpus{};  // as service::DeviceUse has them; none: it is the CPU
     gpu::DeviceInfo info{};
   };
   base::Result<const Device*> device_of(const service::OpenOptions& options);

@@ -23,7 +23,7 @@ namespace puna::manager {
 using Milliseconds = std::chrono::milliseconds;
 using Time = Milliseconds;  // since some moment; never goes back
 
-// Bytes by device: "host", and GPUs by their names.
+// Bytes by device: "host", and GPUs as --device calls them: "gpu:0".
 using Footprint = std::map<std::string, uint64_t, std::less<>>;
 inline constexpr std::string_view kHost = "host";
 

@@ -6,15 +6,16 @@
 #include <string>
 
 #include "manager/instance.h"
-#include "service/host.h"
+#include "service/hosts.h"
 
 namespace puna::manager {
 
-// What the host knows of texts that have ended, up to so many bytes; null: nothing. `name` says
-// whose weights computed it. Waits for the host.
-std::unique_ptr<Memories> remember(service::Host& host, const std::string& name,
+// What each of the hosts knows of texts that have ended, up to so many bytes of each; null:
+// nothing. `name` says whose weights computed it. Waits for the hosts.
+std::unique_ptr<Memories> remember(const service::Hosts& hosts, const std::string& name,
                                    uint64_t most_bytes);
-// What was remembered is known again, as far as it fits. Waits for the host.
-void recall(service::Host& host, const std::string& name, const Memories& memories);
+// What was remembered is known again, by as many hosts as there are, as far as it fits. Waits for
+// the hosts.
+void recall(service::Hosts& hosts, const std::string& name, const Memories& memories);
 
 }  // namespace puna::manager

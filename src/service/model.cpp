@@ -120,6 +120,7 @@ Task<Result<LoadedModel>> load(std::string name, ModelFile file, DeviceUse use,
   take_template(file, model);
   model.defaults = defaults_of(file, std::move(defaults));
   model.device_name = use.name;
+  model.gpus = std::move(use.gpus);
   base::log_info("Device: {} ({})", use.name, use.why);
   PUNA_CO_TRY(model.engine, co_await engine::Engine::load(std::move(file), std::move(use.device),
                                                           std::move(options)));

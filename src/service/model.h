@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "base/task.h"
@@ -23,8 +24,9 @@ namespace puna::service {
 class Senses;
 
 struct LoadedModel {
-  std::string name;         // as asked for
-  std::string device_name;  // "NVIDIA H200", "CPU (avx512_vnni)"
+  std::string name;               // as asked for
+  std::string device_name;        // "NVIDIA H200", "CPU (avx512_vnni)"
+  std::vector<std::string> gpus;  // as DeviceUse has them
   std::unique_ptr<engine::Engine> engine;
   std::unique_ptr<engine::Scheduler> scheduler;  // of the engine
   // Null when the file has no vocabulary, or one that cannot be used; tokenizer_error says which.
@@ -62,6 +64,9 @@ struct DeviceUse {
   std::string why;
   // Opens further GPUs, as engine::MoreGpus has it; null: there are none.
   std::function<base::Result<engine::MoreGpus::Devices>()> open_more = {};
+  // What --device calls it and those that open_more opens, in the order of engine::Stage::device:
+  // cards of one name are told apart by these. Empty: it is the CPU, or in no list of devices.
+  std::vector<std::string> gpus = {};
 };
 
 // `defaults`: of requests, where the file says nothing. Errors: those of engine::Engine::load.

@@ -61,6 +61,15 @@ Result<Picked> pick(const OpenOptions& options) {
   return picked;
 }
 
+// What --device calls them, in their order.
+std::vector<std::string> names_of(const gpu::Choice& choice) {
+  std::vector<std::string> out;
+  if (!choice.adapter) return out;
+  out.push_back(fmt::format("gpu:{}", *choice.adapter));
+  for (const size_t index : choice.more) out.push_back(fmt::format("gpu:{}", index));
+  return out;
+}
+
 // What the store keeps beside a model that is opened by its name; none where the file is another.
 std::optional<store::Modelfile> modelfile_of(const std::string& name, const ModelFile& file) {
   const Result<store::Resolved> found = store::resolve(name);
@@ -129,11 +138,7 @@ void apply_modelfile(const ModelFile& file, OpenOptions& options) {
 
 Result<std::vector<std::string>> gpus_of(const OpenOptions& options) {
   PUNA_TRY(const Picked picked, pick(options));
-  std::vector<std::string> out;
-  if (!picked.choice.adapter) return out;
-  out.push_back(fmt::format("gpu:{}", *picked.choice.adapter));
-  for (const size_t index : picked.choice.more) out.push_back(fmt::format("gpu:{}", index));
-  return out;
+  return names_of(picked.choice);
 }
 
 Result<DeviceUse> open_device(const OpenOptions& options) {
@@ -155,7 +160,9 @@ Result<DeviceUse> open_device(const OpenOptions& options) {
   open.memory_bytes = options.gpu_memory_bytes;
   if (const auto root = store::default_root()) open.cache_dir = *root + "/pipelines";
   PUNA_TRY(use.device, gpu::native::open(*picked.choice.adapter, open));
-  if (!options.one_gpu && !picked.choice.more.empty())
+  use.gpus = names_of(picked.choice);
+  if (options.one_gpu) use.gpus.resize(1);
+  if (use.gpus.size() > 1)
     use.open_more = [more = picked.choice.more, open] { return open_gpus(more, open); };
   return use;
 }

@@ -13,12 +13,17 @@
 
 namespace puna::service {
 
+// How n_wanted copies are opened, each whole on a GPU of its own of those that `options.device`
+// means, in their order; where no number is wanted, one on each of them. At least one: a single one
+// as the options say. Errors: kInvalidArgument where more are wanted than there are GPUs; those of
+// finding these.
+base::Result<std::vector<OpenOptions>> replicas_of(const OpenOptions& options,
+                                                   std::optional<uint32_t> n_wanted);
+
 using OpenReplica = std::function<base::Result<LoadedModel>(OpenOptions options)>;
-// Opens n_wanted copies, each on a GPU of its own of those that `options.device` means, in their
-// order; at least one. Where no number is wanted, on each that has room for a whole one, with a
-// line about the others; as the options say where none has. All have the context of the first.
-// Errors: kInvalidArgument where more are wanted than there are GPUs; those of finding these and of
-// `open`.
+// Opens these copies. Where no number is wanted, those that there is room for, with a line about
+// the others; one as the options say where there is room for none. All have the context of the
+// first. Errors: those of replicas_of() and of `open`.
 base::Result<std::vector<LoadedModel>> open_replicas(const OpenOptions& options,
                                                      std::optional<uint32_t> n_wanted,
                                                      const OpenReplica& open);

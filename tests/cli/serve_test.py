@@ -132,8 +132,6 @@ class Serve(unittest.TestCase):
             self.check_fails(2, ["--no-kv-offload", "where the layer is"], "--model", MODEL, *flags)
         self.check_fails(2, ["--draft-max", "removed"], "--model", MODEL, "--draft-max", "4")
         self.check_fails(2, ["--split-mode", '"row"', "layer"], "--model", MODEL, "-sm", "row")
-        for flags in [["--models-max", "2"], ["--model", MODEL, "--sleep-idle-seconds", "9"]]:
-            self.check_fails(2, ["--replicas", "--model"], "--replicas", "auto", *flags)
         self.check_fails(2, ["--spec-type", '"draft-mtp"', "none"], "--model", MODEL, "--spec-type", "draft-mtp")
         self.check_fails(2, ['unknown option "--prot"', '"--port"'], "--model", MODEL, "--prot", "1")
 

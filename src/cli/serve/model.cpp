@@ -158,7 +158,7 @@ std::vector<Flag> model_rows() {
                   [](ServeFlags& flags, std::string_view mode) { flags.one_gpu = mode == "none"; }),
            "LLAMA_ARG_SPLIT_MODE", "-sm"));
   out.push_back(value("--replicas", "N",
-                      "Copies of --model, each whole on a GPU of its own, with --parallel texts "
+                      "Copies of a model, each whole on a GPU of its own, with --parallel texts "
                       "each; auto = one on every GPU of --device that has room",
                       read_replicas));
   out.push_back(with(value("--gpu-layers", "LAYERS",

@@ -53,6 +53,7 @@ Result<manager::Recipe> recipe_of(const GivenFlags& given, const GivenFlags& pre
   out.finish = [flags](service::LoadedModel& model) { return finish(*flags, model); };
   out.asks_for_room = asks_for_room(*flags);
   out.n_texts = flags->n_parallel;
+  out.n_replicas = flags->n_replicas;
   out.slot_folder = flags->slot_folder;
   return out;
 }

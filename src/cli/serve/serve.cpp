@@ -89,8 +89,6 @@ Result<void> check(const ServeFlags& flags) {
   };
   if (flags.model.model.empty() && !flags.aliases.empty())
     return wrong("--alias is given, and no --model that could have other names.");
-  if (flags.n_replicas != 1u && (flags.model.model.empty() || flags.many.sleep_after))
-    return wrong("--replicas is for a --model that stays, without --sleep-idle-seconds.");
   if (flags.server.certificate_file.empty() != flags.server.key_file.empty())
     return wrong("--ssl-cert-file and --ssl-key-file belong together; one of them is missing.");
   if (flags.kv_on_cpu && flags.model.device != "cpu" && flags.model.gpu_layers != 0u)
