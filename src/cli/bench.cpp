@@ -413,7 +413,9 @@ Result<int> run_bench(const BenchFlags& flags) {
     if (!encoder) return std::unexpected(no_encoder(flags.model.model));
     options.mmproj.path = encoder->path;
   }
-  PUNA_TRY(service::LoadedModel model, service::open(std::move(file), options));
+  PUNA_TRY_CONTEXT(service::LoadedModel model, service::open(std::move(file), options),
+                   fmt::format("While making room for {} tokens (-d, -p and -n)",
+                               options.engine.context.value_or(0)));
   if (!flags.synthetic.empty()) model.name = flags.synthetic;
   const double load_ms = load.ms();
   bar.clear();

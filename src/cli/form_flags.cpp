@@ -18,11 +18,11 @@ namespace {
 std::string_view name_of(AnswerForm::Kind kind) {
   switch (kind) {
     case AnswerForm::Kind::kSchema:
-      return "the JSON schema of --format";
+      return "the JSON schema";
     case AnswerForm::Kind::kGrammar:
-      return "the grammar of --grammar";
+      return "the grammar";
     default:
-      return "the regular expression of --regex";
+      return "the regular expression";
   }
 }
 

@@ -13,6 +13,7 @@
 #include "cli/output.h"
 #include "cli/table.h"
 #include "cli/terminal.h"
+#include "io/byte_source.h"
 #include "store/store.h"
 
 namespace puna::cli {
@@ -70,8 +71,13 @@ void print_models(const std::vector<StoredModel>& models) {
 base::Result<int> run_list(const ListFlags& flags) {
   PUNA_TRY(const std::string root, store::default_root());
   std::vector<store::Place> places = store::places_of_environment();
-  for (const std::string& folder : flags.folders)
+  for (const std::string& folder : flags.folders) {
+    if (!io::is_folder(folder)) {
+      return base::fail(base::ErrorCode::kNotFound,
+                        fmt::format("--models-dir is \"{}\", which is no folder.", folder));
+    }
     places.push_back({store::Origin::kFolder, folder});
+  }
   const store::Store store(root, store::catalogue(), std::move(places));
   PUNA_TRY(std::vector<StoredModel> models, store.list());
   const std::string prefix = store::lower_case(flags.prefix);

@@ -69,7 +69,18 @@ std::string explain(const CLI::App& app, const CLI::ParseError& error) {
   }
   if (!left.empty() && app.get_parent())
     return fmt::format("\"{}\" is one argument too many", left.front());
-  return one_line(error.what());
+  // "--temp: At Most 1 required but received 2", "Could not convert: --raw = x"
+  const std::string text = one_line(error.what());
+  constexpr std::string_view kConverts = "Could not convert: ";
+  if (text.starts_with(kConverts) && text.contains(" = ")) {
+    const size_t equals = text.find(" = ");
+    return fmt::format("{} is \"{}\", which it cannot be",
+                       text.substr(kConverts.size(), equals - kConverts.size()),
+                       text.substr(equals + 3));
+  }
+  if (const size_t at = text.find(": At Most "); at != std::string::npos)
+    return fmt::format("{} is given more often than it may be", text.substr(0, at));
+  return text;
 }
 
 // Commands and flags that do not exist, or not yet; empty when there are none.

@@ -6,12 +6,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "cli/options.h"
-
 namespace puna::cli {
-
-// Above what any encoder makes of a picture; each names its own bounds.
-constexpr uint32_t kMostImageTokens = 16384;
 
 using base::ErrorCode;
 using base::Result;
@@ -28,7 +23,7 @@ void add_media_flags(CLI::App& app, PromptMedia& media) {
   not_empty(
       app.add_option("--audio", media.sounds, "A sound of the prompt; may be given several times")
           ->allow_extra_args(false));
-  add_number(app, "--image-max-tokens", media.image_max_tokens, {1, kMostImageTokens},
+  add_number(app, "--image-max-tokens", media.image_max_tokens, kPictureTokens,
              "At most this many tokens a picture, where its encoder can choose");
 }
 

@@ -10,6 +10,7 @@
 
 #include "base/result.h"
 #include "cli/model_flags.h"
+#include "cli/options.h"
 #include "service/find_encoder.h"
 #include "service/media_file.h"
 #include "service/open.h"
@@ -17,6 +18,10 @@
 namespace puna::cli {
 
 using MediaFiles = std::vector<std::shared_ptr<const service::MediaFile>>;
+
+// How many tokens a picture may be asked to have: more than any encoder makes of it, each of which
+// names its own bounds.
+inline constexpr Range<uint32_t> kPictureTokens{1, 16384};
 
 struct PromptMedia {
   std::string mmproj;

@@ -273,6 +273,7 @@ Task<bool> Scheduler::admit() {
       text->timer = {};
       if (text->n_steps > 0) text->follow_filter();
       if (text->ended) {
+        text->stats.n_unread = static_cast<uint32_t>(text->n_prompt);
         finish(text, text->outcome());
         continue;
       }

@@ -67,6 +67,8 @@ using OnToken = std::function<bool(const kernels::Chosen& chosen)>;
 struct GenerateStats {
   uint32_t n_prompt = 0;  // tokens of the prompt that were evaluated now
   uint32_t n_cached = 0;  // tokens of the prompt that the cache already held
+  uint32_t n_unread =
+      0;  // tokens of the prompt of a text that is forced from its beginning to its end
   uint32_t n_generated = 0;
   uint32_t n_discarded = 0;  // tokens that went where the context was full
   double prompt_ms = 0;      // from when it had a sequence until the first token was chosen
@@ -74,6 +76,8 @@ struct GenerateStats {
   // Where tokens went, the text as it is then: what the cache knows of it. Otherwise empty.
   std::vector<int32_t> left{};
   StopReason stop = StopReason::kEnd;
+
+  uint32_t prompt_tokens() const { return n_prompt + n_cached + n_unread; }
 };
 
 class Scheduler {
@@ -83,11 +87,11 @@ class Scheduler {
   Scheduler& operator=(const Scheduler&) = delete;
 
   // Writes on from `prompt`; waits while there is no sequence or no room for it. What the cache
-  // holds of its beginning is not evaluated again. on_token sees each new token; those that the
-  // filter forces without probabilities. Errors: kInvalidArgument when the prompt is empty, holds
-  // unknown ids, or leaves no room in the context (both numbers named), parameters are out of
-  // range, the filter is of another vocabulary or allows nothing; those of no_numbers.h; those of
-  // the device.
+  // holds of its beginning is not evaluated again. on_token sees each new token. What the filter
+  // forces is read in one step, but where probabilities are asked for. Errors: kInvalidArgument
+  // when the prompt is empty, holds unknown ids, or leaves no room in the context (both numbers
+  // named), parameters are out of range, the filter is of another vocabulary or allows nothing;
+  // those of no_numbers.h; those of the device.
   base::Task<base::Result<GenerateStats>> generate(Prompt prompt, GenerateOptions options,
                                                    std::vector<int32_t> end_tokens,
                                                    OnToken on_token);

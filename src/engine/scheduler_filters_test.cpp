@@ -21,6 +21,37 @@ TEST_CASE("what a filter forces is read in one step, and what it allows is asked
   CHECK(n_steps == 2 + 8);  // two tokens before the forced ones, eight behind
 }
 
+TEST_CASE("where probabilities are asked for, each token that a filter forces has a step") {
+  Fixture fixture({.n_sequences = 2});
+  ScheduledText text;
+  text.prompt = prompt(10, 1);
+  text.n_probs = 1;
+  text.rules = {.vocab = kVocab, .allows = {}, .forces = {}};
+  text.rules->forces = [](std::span<const int32_t> written) {
+    return written.size() < 8 ? prompt(8, 7) : std::vector<int32_t>();  // from its beginning on
+  };
+  begin(fixture, text, 20);
+  int n_steps = 0;
+  while (fixture.device->pump()) ++n_steps;
+  CHECK(text.tokens == continued(text.prompt, 20, *text.rules));
+  CHECK(n_steps == 20);
+  CHECK((*text.result)->n_prompt == 10);
+}
+
+TEST_CASE("a text that is forced to its end has read nothing, and says how long its prompt is") {
+  Fixture fixture({.n_sequences = 2});
+  ScheduledText text;
+  text.prompt = prompt(10, 1);
+  text.rules = {.vocab = kVocab, .allows = {}, .forces = {}};
+  text.rules->forces = [](std::span<const int32_t>) { return prompt(8, 7); };
+  begin(fixture, text, 5);
+  fixture.finish();
+  CHECK(text.tokens.size() == 5);
+  const GenerateStats& stats = **text.result;
+  CHECK(stats.n_prompt + stats.n_cached == 0);
+  CHECK(stats.prompt_tokens() == 10);
+}
+
 TEST_CASE("beside others, short runs that a filter forces are written at their pace") {
   for (const size_t n_forced : {3u, 4u}) {
     CAPTURE(n_forced);

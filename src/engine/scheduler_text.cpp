@@ -43,7 +43,8 @@ void Scheduler::Text::follow_filter(uint32_t least) {
     std::vector<int32_t> forced = filter->forced();
     if (forced.empty()) break;
     n_steady = 0;
-    if (forced.size() < least) {
+    // Probabilities are of the logits of a step.
+    if (forced.size() < least || options.sampling.n_probs > 0) {
       if (filter->paced().empty()) filter->pace(std::move(forced));
       return;
     }

@@ -296,11 +296,14 @@ Result<void> Sockets::State::listen_tcp(const Address& address) {
 
 Result<void> Sockets::State::listen_unix(const Address& address) {
   const asio::local::stream_protocol::endpoint endpoint(address.host);
-  // A file that is left of a server that is gone is in the way; one that answers is not ours.
+  // A socket that is left of a server that is gone is in the way. One that answers is not ours, and
+  // nor is a file of another kind.
   asio::local::stream_protocol::socket probe(loops[0]->io);
   error_code error;
   probe.connect(endpoint, error);
-  if (error == asio::error::connection_refused) ::unlink(address.host.c_str());
+  struct stat at{};
+  const bool is_socket = ::lstat(address.host.c_str(), &at) == 0 && S_ISSOCK(at.st_mode);
+  if (is_socket && error == asio::error::connection_refused) ::unlink(address.host.c_str());
   auto door = std::make_shared<Door<asio::local::stream_protocol>>(loops[0]->io);
   PUNA_TRY(listen_on<asio::local::stream_protocol>(door, endpoint, address.host));
   unix_paths.push_back(address.host);

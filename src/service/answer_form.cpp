@@ -45,6 +45,11 @@ Json json_of(const CallRules& rules) {
 
 }  // namespace
 
+Result<void> check(const AnswerForm& form) {
+  PUNA_TRY(compiled(form));
+  return {};
+}
+
 Result<std::shared_ptr<engine::TokenFilter>> AnswerForms::filter(const AnswerForm& form,
                                                                  const chat::ReplyStyle* style,
                                                                  bool thinking_open) {

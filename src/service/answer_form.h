@@ -19,6 +19,10 @@
 
 namespace puna::service {
 
+// Whether answers can have this form at all, whatever the model. Errors: those of the grammar's
+// front end (kInvalidArgument, kUnsupported, kCorrupt).
+base::Result<void> check(const AnswerForm& form);
+
 class AnswerForms {
  public:
   // vocab: tokens of the model, at least those of the tokenizer, which has to stay.

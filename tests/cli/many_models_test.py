@@ -306,10 +306,15 @@ alias = small,tiny
 [gemma3-q8_0]
 temp = 0.25
 no-mmap = true
+[later]
+model = {self.models / "gemma3-q8_0.gguf"}
 """)
         with self.server("--models-dir", self.models, "--models-preset", presets) as server:
             server.wait(lambda: server.state("coder") == "loaded")
             self.assertEqual(server.models()["coder"]["aliases"], ["coder", "small", "tiny"])
+            self.assertEqual(server.state("later"), "unloaded")
+            listed = {each["name"]: each["details"]["family"] for each in server.ask("/api/tags")[1]["models"]}
+            self.assertEqual((listed["tiny:latest"], listed["later:latest"]), ("llama", "gemma3"))
             self.assertIn("LLAMA_ARG_CTX_SIZE = 64", server.models()["coder"]["status"]["preset"])
             self.assertEqual(server.ask("/props?model=tiny")[1]["default_generation_settings"]["n_ctx"], 64)
             params = server.ask("/props?model=gemma3-q8_0")[1]["default_generation_settings"]["params"]

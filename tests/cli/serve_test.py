@@ -103,6 +103,14 @@ class Serve(unittest.TestCase):
         self.check_fails(2, "--model", "--alias", "x")
         self.check_fails(2, ["--models-dir", "nowhere"], "--models-dir", "nowhere", "--port", 0)
         self.check_fails(1, "nowhere", "--models-preset", "nowhere", "--port", 0)
+        self.check_fails(2, ["PUNA_NO_METRICS", "maybe"], "--model", "no.gguf", PUNA_NO_METRICS="maybe")
+        self.check_fails(2, ["PUNA_HOST", '"x"'], "--model", "no.gguf", PUNA_HOST="http://127.0.0.1:x")
+        self.check_fails(2, ["--api-key", "--no-auth"], "--model", "no.gguf", PUNA_HOST="http://0.0.0.0:1")
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "notes.sock"
+            file.write_text("kept")
+            self.check_fails(1, ["listen", "notes.sock"], "--model", MODEL, "--host", file)
+            self.assertEqual(file.read_text(), "kept")
         for host in ["0.0.0.0", "127.0.0.1,0.0.0.0", "::"]:
             self.check_fails(2, ["--api-key", "--no-auth"], "--model", "no.gguf", "--host", host, "--port", 0)
         self.check_fails(2, ["--ssl-cert-file", "--ssl-key-file"], "--model", "no.gguf", "--ssl-key-file", "key.pem")
@@ -140,12 +148,19 @@ class Serve(unittest.TestCase):
                               ("--gpu-layers", "some"), ("--cpu-experts", "some"), ("--replicas", "0"), ("--replicas", "some"), ("-ncmoe", "-1"), ("--cpu-moe", "maybe"), ("-ts", "0,0"), ("--tensor-split", "x"), ("--device", "gpu:0,gpu:0"), ("--api-prefix", "llm"), ("--samplers", "top_k;nothing"), ("--sampler-seq", "kk"),
                               ("--logit-bias", "5"), ("--logit-bias", "x+1"), ("--logit-bias", "5+inf"), ("--reasoning", "maybe"),
                               ("--reasoning-effort", "huge"), ("--reasoning-format", "some"), ("--chat-template", "llama9"),
-                              ("--chat-template", "{% nonsense %}"), ("--chat-template-file", "no-such-file"), ("--chat-template-kwargs", "[1]"),
+                              ("--chat-template", "{% nonsense %}"), ("--chat-template-kwargs", "[1]"),
                               ("--chat-template-kwargs", "{"), ("--pooling", "max"), ("--load-mode", "dio"), ("--verbosity", "-1"),
                               ("--metrics", "perhaps"), ("--fit", "maybe"), ("--fit-target", "512,512"), ("--fit-ctx", "0"), ("--ctx-checkpoints", "5000"),
-                              ("--checkpoint-min-step", "-1"), ("--keep", "-2"), ("--host", ","), ("--reasoning-budget", "-2"), ("--log-colors", "red"), ("--keep-alive", "soon"), ("--models-max", "-1"), ("--sleep-idle-seconds", "x"), ("--api-key-file", "no-such-file")]:
+                              ("--checkpoint-min-step", "-1"), ("--keep", "-2"), ("--host", ","), ("--reasoning-budget", "-2"), ("--log-colors", "red"), ("--keep-alive", "soon"), ("--models-max", "-1"), ("--sleep-idle-seconds", "x")]:
             self.check_fails(2, value, "--model", MODEL, f"{option}={value}")
         self.check_fails(2, ["chatml", "llama3", "zephyr"], "--model", MODEL, "--chat-template", "llama9")
+        for option in ["--chat-template-file", "--api-key-file", "--grammar-file", "--json-schema-file"]:
+            self.check_fails(1, "no-such-file", "--model", MODEL, option, "no-such-file")  # a file that is not there is no wrong usage
+        self.check_fails(1, "no-such-file", "--models-preset", "no-such-file")
+        self.check_fails(1, "/tmp", "--models-preset", "/tmp")
+        self.check_fails(2, ["--grammar", "Line 1"], "--model", "no-such.gguf", "--grammar", "root ::= (")  # before the model is looked for
+        self.check_fails(2, ["--json-schema", "foo"], "--model", "no-such.gguf", "--json-schema", '{"type": "foo"}')
+        self.check_fails(2, "--flash-attn has no value", "--model", MODEL, "-fa")
         self.check_fails(2, ["--slots", "both ways"], "--model", MODEL, "--slots", "--no-slots")
         self.check_fails(2, ["q8_0", "f16"], "--model", MODEL, "-ctk", "q8_0", "-ctv", "f16")
         self.check_fails(1, ["99999"], "--model", MODEL, "--device", "cpu", "--port", 0, "--log-disable", "--logit-bias", "99999+1")

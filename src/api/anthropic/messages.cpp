@@ -22,7 +22,8 @@ std::string random_digits() {
 
 Json usage_json(const engine::GenerateStats& stats) {
   Json out = Json::object();
-  out.set("input_tokens", stats.n_prompt).set("cache_creation_input_tokens", 0);
+  out.set("input_tokens", stats.prompt_tokens() - stats.n_cached)
+      .set("cache_creation_input_tokens", 0);
   return out.set("cache_read_input_tokens", stats.n_cached).set("output_tokens", stats.n_generated);
 }
 

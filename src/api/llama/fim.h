@@ -3,7 +3,11 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
 
+#include "base/result.h"
 #include "service/model.h"
 
 namespace puna::api::llama {
@@ -15,5 +19,12 @@ struct FimTokens {
 // As the model's file names them, else by the texts that are known of vocabularies; none: it has no
 // such tokens.
 std::optional<FimTokens> fim_tokens(const service::LoadedModel& model);
+
+// A prompt at whose end the model writes what stands between two texts; `front`: what comes first,
+// behind the token that texts begin with. Errors: kUnsupported for a model that does not know how
+// to; those of tokenizer_of().
+base::Result<std::vector<int32_t>> tokens_between(std::string_view before, std::string_view behind,
+                                                  const service::LoadedModel& model,
+                                                  std::span<const int32_t> front = {});
 
 }  // namespace puna::api::llama

@@ -1,7 +1,5 @@
 #include "api/llama/infill.h"
 
-#include <fmt/format.h>
-
 #include "api/llama/completion.h"
 #include "api/llama/fim.h"
 #include "api/sampling.h"
@@ -23,53 +21,32 @@ constexpr Field kInfillFields[] = {
     {"prompt", Kind::kText, "The beginning of what is wanted."},
 };
 
-class PromptWriter {
- public:
-  PromptWriter(const tokenizer::Tokenizer& tokenizer, const FimTokens& fim)
-      : tokenizer_(tokenizer), fim_(fim) {
-    const tokenizer::Vocabulary& vocabulary = tokenizer.vocabulary();
-    if (vocabulary.add_bos && vocabulary.bos) tokens_.push_back(*vocabulary.bos);
-  }
-
-  void add(std::string_view text) {
-    const auto ids = tokenizer_.encode(text, {.add_special = false, .parse_special = false});
-    tokens_.insert(tokens_.end(), ids.begin(), ids.end());
-  }
-  void add(int32_t id) { tokens_.push_back(id); }
-
-  // Other files come first, each under its name where the model knows files apart.
-  Result<void> add_files(const Json& files) {
-    if (fim_.repository && fim_.file) {
-      add(*fim_.repository);
-      add("project\n");
+// Tokens of other files, each under its name where the model knows files apart.
+Result<std::vector<int32_t>> tokens_of_files(const Json& files,
+                                             const tokenizer::Tokenizer& tokenizer,
+                                             const FimTokens& fim) {
+  std::vector<int32_t> out;
+  const auto add = [&](std::optional<int32_t> mark, std::string_view text) {
+    if (mark) out.push_back(*mark);
+    const auto ids = tokenizer.encode(text, {.add_special = false, .parse_special = false});
+    out.insert(out.end(), ids.begin(), ids.end());
+  };
+  if (fim.repository && fim.file) add(fim.repository, "project\n");
+  for (const Json& file : files.items()) {
+    const Json* text = file.find("text");
+    const Json* name = file.find("filename");
+    if (!text || !text->is_string() || (name && !name->is_string()))
+      return refuse_field("input_extra", files, "a list of {filename, text}");
+    const std::string title = name ? name->string() : "file";
+    if (fim.file) {
+      add(fim.file, title + "\n" + text->string());
+    } else {
+      add({}, text->string() + "\n\n");
     }
-    for (const Json& file : files.items()) {
-      const Json* text = file.find("text");
-      const Json* name = file.find("filename");
-      if (!text || !text->is_string() || (name && !name->is_string()))
-        return refuse_field("input_extra", files, "a list of {filename, text}");
-      const std::string title = name ? name->string() : "file";
-      if (fim_.file) {
-        add(*fim_.file);
-        add(title + "\n" + text->string());
-      } else {
-        add(text->string() + "\n\n");
-      }
-    }
-    if (fim_.file) {
-      add(*fim_.file);
-      add("filename\n");
-    }
-    return {};
   }
-
-  std::vector<int32_t> take() { return std::move(tokens_); }
-
- private:
-  const tokenizer::Tokenizer& tokenizer_;
-  const FimTokens& fim_;
-  std::vector<int32_t> tokens_;
-};
+  if (fim.file) add(fim.file, "filename\n");
+  return out;
+}
 
 }  // namespace
 
@@ -81,32 +58,22 @@ Result<Exchange> infill(const Call& call) {
                                                    answer_fields(), sampling_fields()}));
   PUNA_TRY(const Completion completion, read_completion(body, model));
   PUNA_TRY(const tokenizer::Tokenizer* tokenizer, service::tokenizer_of(model));
-  const auto fim = fim_tokens(model);
-  if (!fim) {
-    return base::fail(
-        base::ErrorCode::kUnsupported,
-        fmt::format("The vocabulary of {} has no tokens for the prefix, suffix and middle of a "
-                    "text, so nothing can be written in between.",
-                    model.name));
-  }
   for (const char* name : {"input_prefix", "input_suffix"}) {
     if (!body.has(name)) return refuse_field(name, Json(), "a text");
   }
-  PromptWriter prompt(*tokenizer, *fim);
+  std::vector<int32_t> front;
   const Json* files = body.find("input_extra");
-  if (files && !files->items().empty()) PUNA_TRY(prompt.add_files(*files));
-  const auto add_part = [&](int32_t mark, const char* name) {
-    prompt.add(mark);
-    prompt.add(*body.text(name));
-  };
-  const bool suffix_first = model.defaults.suffix_first;
-  if (suffix_first) add_part(fim->suffix, "input_suffix");
-  add_part(fim->prefix, "input_prefix");
-  if (!suffix_first) add_part(fim->suffix, "input_suffix");
-  prompt.add(fim->middle);
-  prompt.add(body.text("prompt").value_or(""));
+  const auto fim = fim_tokens(model);
+  if (fim && files && !files->items().empty()) {
+    PUNA_TRY(front, tokens_of_files(*files, *tokenizer, *fim));
+  }
+  PUNA_TRY(std::vector<int32_t> prompt,
+           tokens_between(*body.text("input_prefix"), *body.text("input_suffix"), model, front));
+  const auto begun = tokenizer->encode(body.text("prompt").value_or(""),
+                                       {.add_special = false, .parse_special = false});
+  prompt.insert(prompt.end(), begun.begin(), begun.end());
   std::vector<service::Request> requests = {completion.answer.request};
-  requests.front().tokens = prompt.take();
+  requests.front().tokens = std::move(prompt);
   return complete(call, completion, std::move(requests), /*one=*/true);
 }
 

@@ -49,7 +49,7 @@ WrittenText::WrittenText(Form form, std::span<const int32_t> prompt,
 Json WrittenText::json(const Reply& reply, std::string_view content, Json tokens,
                        Json probabilities) const {
   const engine::GenerateStats& stats = reply.stats;
-  const uint32_t n_prompt = stats.n_prompt + stats.n_cached;
+  const uint32_t n_prompt = stats.prompt_tokens();
   Json out = Json::object();
   out.set("index", static_cast<uint64_t>(form_.index)).set("content", content);
   out.set("tokens", std::move(tokens)).set("id_slot", slot_).set("stop", true);

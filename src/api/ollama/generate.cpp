@@ -46,27 +46,6 @@ bool has_beside_raw(const Json& body) {
   return false;
 }
 
-// A prompt at whose end the model writes what stands between two texts.
-Result<std::vector<int32_t>> infill_tokens(std::string_view before, std::string_view behind,
-                                           std::string_view name,
-                                           const service::LoadedModel& model) {
-  PUNA_TRY(const tokenizer::Tokenizer* tokenizer, service::tokenizer_of(model));
-  const auto fim = llama::fim_tokens(model);
-  if (!fim) return does_not_support(name, "insert");
-  std::vector<int32_t> out;
-  const tokenizer::Vocabulary& vocabulary = tokenizer->vocabulary();
-  if (vocabulary.add_bos && vocabulary.bos) out.push_back(*vocabulary.bos);
-  const auto add = [&](int32_t mark, std::string_view text) {
-    out.push_back(mark);
-    const auto ids = tokenizer->encode(text, {.add_special = false, .parse_special = false});
-    out.insert(out.end(), ids.begin(), ids.end());
-  };
-  add(fim->prefix, before);
-  add(fim->suffix, behind);
-  add(fim->middle, "");
-  return out;
-}
-
 // Puts what an earlier answer has as its `context` in front of the prompt, which becomes tokens.
 // The thinking of an answer is told from its text by the messages of its prompt, so that there is
 // none. Errors: kInvalidArgument for what is no token; kUnsupported for models that think.
@@ -178,7 +157,8 @@ Result<Exchange> generate(const Call& call) {
       return base::fail(ErrorCode::kInvalidArgument,
                         "The field \"system\" has no place beside \"suffix\".");
     }
-    PUNA_TRY(request.tokens, infill_tokens(prompt, suffix, asked.model, model));
+    if (!llama::fim_tokens(model)) return does_not_support(asked.model, "insert");
+    PUNA_TRY(request.tokens, llama::tokens_between(prompt, suffix, model));
     request.think = service::Think::kDefault;
   } else if (no_template || raw) {
     request.prompt = std::move(prompt);

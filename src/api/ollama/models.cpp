@@ -27,32 +27,49 @@ std::string expires_at(const ModelStatus& model) {
                    std::chrono::duration_cast<std::chrono::milliseconds>(left));
 }
 
+// A model that is served, as the store would have it; none: its file cannot be read, or is not
+// there yet.
+std::optional<StoredModel> served_model(const ModelSource& models, const ModelStatus& model) {
+  if (const ModelLease& lease = model.model ? model.model : model.asleep) {
+    StoredModel out;
+    out.digest = lease->digest;
+    out.bytes = lease->file_bytes;
+    out.modified_s = lease->created;
+    out.card = lease->facts().card;
+    return out;
+  }
+  auto shown = models.show(model.id);
+  if (!shown) return {};
+  for (const auto& source : shown->file.sources) shown->model.bytes += source->size();
+  return std::move(shown->model);
+}
+
 Json models_json(Json list) { return Json::object().set("models", std::move(list)); }
 
 }  // namespace
 
-// Those that are loaded by other names than the store has them by come first.
+// Those that are served by other names than the store has them by come first.
 Result<Exchange> tags(const Call& call) {
   std::vector<StoredModel> stored;
   if (call.store) {
     PUNA_TRY(stored, call.store->list());
   }
   std::ranges::stable_sort(stored, std::greater{}, &StoredModel::modified_s);
-  Json list = Json::array();
-  for (const ModelLease& model : call.models.loaded()) {
-    const service::ModelCard card = model->facts().card;
-    for (const std::string& alias : model->aliases) {
+  std::vector<StoredModel> all;
+  for (const ModelStatus& model : call.models.list()) {
+    for (const std::string& alias : model.aliases) {
       const std::string name = tagged(alias);
-      if (std::ranges::any_of(stored,
-                              [&](const StoredModel& each) { return same_name(each.name, name); }))
-        continue;
-      Json one = Json::object().set("name", name).set("model", name);
-      one.set("modified_at", modified_at(model->created)).set("size", model->file_bytes);
-      one.set("digest", model->digest).set("details", details_json(card));
-      list.push(one.set("capabilities", capabilities_json(card)));
+      const auto is_same = [&](const StoredModel& each) { return same_name(each.name, name); };
+      if (std::ranges::any_of(stored, is_same)) continue;
+      if (auto served = served_model(call.models, model)) {
+        served->name = name;
+        all.push_back(*std::move(served));
+      }
     }
   }
-  for (const StoredModel& model : stored) {
+  all.insert(all.end(), stored.begin(), stored.end());
+  Json list = Json::array();
+  for (const StoredModel& model : all) {
     Json one = Json::object().set("name", model.name).set("model", model.name);
     one.set("modified_at", modified_at(model.modified_s)).set("size", model.bytes);
     one.set("digest", model.digest).set("details", details_json(model.card));

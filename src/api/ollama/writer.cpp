@@ -72,7 +72,7 @@ Json LineWriter::last(Json out, const Reply& reply) const {
   out.set("done", true).set("done_reason", done_reason(reply));
   if (!chosen_.empty()) out.set("logprobs", probabilities());
   out.set("total_duration", ns_of(load_ms_ + timer_.ms())).set("load_duration", ns_of(load_ms_));
-  out.set("prompt_eval_count", stats.n_prompt + stats.n_cached);
+  out.set("prompt_eval_count", stats.prompt_tokens());
   out.set("prompt_eval_duration", ns_of(stats.prompt_ms));
   out.set("eval_count", stats.n_generated).set("eval_duration", ns_of(stats.decode_ms));
   if (n_truncated_ > 0) out.set("truncated_tokens", n_truncated_);

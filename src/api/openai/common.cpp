@@ -30,7 +30,7 @@ Head new_head(std::string_view prefix, std::string model) {
 }
 
 Json usage_json(const engine::GenerateStats& stats) {
-  const uint32_t n_prompt = stats.n_prompt + stats.n_cached;
+  const uint32_t n_prompt = stats.prompt_tokens();
   Json out = Json::object();
   out.set("prompt_tokens", n_prompt).set("completion_tokens", stats.n_generated);
   out.set("total_tokens", n_prompt + stats.n_generated);
@@ -64,6 +64,7 @@ void Totals::add(size_t text, const engine::GenerateStats& stats) {
   if (text % n_answers_ == 0) {
     stats_.n_prompt += stats.n_prompt;
     stats_.n_cached += stats.n_cached;
+    stats_.n_unread += stats.n_unread;
   }
   stats_.n_generated += stats.n_generated;
   stats_.prompt_ms = std::max(stats_.prompt_ms, stats.prompt_ms);

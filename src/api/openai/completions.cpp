@@ -4,9 +4,11 @@
 
 #include <algorithm>
 
+#include "api/llama/fim.h"
 #include "api/openai/chat_request.h"
 #include "api/probabilities.h"
 #include "api/sampling.h"
+#include "base/utf8.h"
 
 namespace puna::api::openai {
 
@@ -29,7 +31,10 @@ constexpr Field kCompletionsFields[] = {
     Field{"echo", Kind::kFlag, "The answer comes behind its prompt."}.or_else("false"),
     Field{"return_tokens", Kind::kFlag, "The ids of the tokens come too."}.or_else("false"),
     {"best_of", Kind::kInteger, "As many as n: all that are written are given.", 1, kMaxAnswers},
-    refused("suffix", "/infill writes between two texts.", "\"\""),
+    {"suffix", Kind::kText,
+     "What stands behind the answer, where the prompt stands before it; for models that know how "
+     "to "
+     "write in between."},
 };
 
 class TextWriter final : public ChunkWriter<CompletionChunks> {
@@ -52,6 +57,27 @@ class TextWriter final : public ChunkWriter<CompletionChunks> {
     return out;
   }
 };
+
+// A token as a key among others: parts of characters, which are no text of their own, would all
+// look alike, and so they are told by their bytes, as OpenAI does.
+std::string key_of(const Json& bytes, const std::string& text) {
+  if (base::utf8_is_valid(text)) return text;
+  std::string out = "bytes:";
+  for (const Json& byte : bytes.items()) out += fmt::format("\\x{:02x}", byte.integer());
+  return out;
+}
+
+// Makes prompts of what stands before the answer, with what stands behind it.
+Result<void> write_between(std::string_view suffix, const service::LoadedModel& model,
+                           Prompts& prompts) {
+  for (Prompt& prompt : prompts.list) {
+    if (!prompt.text || !prompt.media.empty())
+      return cannot("suffix", "the prompt is more than a text");
+    PUNA_TRY(prompt.tokens, llama::tokens_between(*prompt.text, suffix, model));
+    prompt.text.reset();
+  }
+  return {};
+}
 
 // Of a text that may end inside of one.
 size_t n_characters(std::string_view text) {
@@ -84,6 +110,11 @@ Result<Completion> read_completion(const Json& json, const service::LoadedModel&
   if (body.integer("best_of").value_or(out.answer.n) != out.answer.n)
     return cannot("best_of", "answers are not compared; it has to be as large as n");
   PUNA_TRY(out.include_usage, read_include_usage(body));
+  if (const std::string suffix = body.text("suffix").value_or(""); !suffix.empty()) {
+    if (out.form.echo)
+      return cannot("echo", "an answer between two texts does not stand behind one");
+    PUNA_TRY(write_between(suffix, model, out.prompts));
+  }
   return out;
 }
 
@@ -95,7 +126,7 @@ Json CompletionChunks::logprobs_json() {
     const std::string text = token_text(tokenizer_, chosen.id);
     Json best = Json::object();
     for (const Json& each : one.find("top_logprobs")->items())
-      best.set(each.find("token")->string(), *each.find("logprob"));
+      best.set(key_of(*each.find("bytes"), each.find("token")->string()), *each.find("logprob"));
     tokens.push(text);
     token_logprobs.push(*one.find("logprob"));
     top.push(std::move(best));

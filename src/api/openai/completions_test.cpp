@@ -55,8 +55,8 @@ TEST_CASE("several prompts have several answers each") {
 
 TEST_CASE("what a completion cannot give is refused by name") {
   Served served;
-  for (const char* more :
-       {R"("suffix": "x")", R"("best_of": 2)", R"("echo": true, "logprobs": 1)"}) {
+  for (const char* more : {R"("suffix": "x")", R"("suffix": "x", "echo": true)", R"("best_of": 2)",
+                           R"("echo": true, "logprobs": 1)"}) {
     const auto exchange =
         served.ask(openai::completions, R"({"prompt": [1], )" + std::string(more) + "}");
     REQUIRE_FALSE(exchange.has_value());
@@ -64,6 +64,23 @@ TEST_CASE("what a completion cannot give is refused by name") {
   }
   CHECK_FALSE(served.ask(openai::completions, "{}").has_value());
   CHECK_FALSE(served.ask(openai::completions, R"({"prompt": [1000]})").has_value());
+}
+
+TEST_CASE("an answer stands between a prompt and a suffix, for models that know how to") {
+  formats::ModelFile file = service::test::scripted({});
+  file.vocabulary.tokens[10] = "<|fim_prefix|>";
+  file.vocabulary.tokens[11] = "<|fim_suffix|>";
+  file.vocabulary.tokens[12] = "<|fim_middle|>";
+  Served served(service::test::loaded_cpu(std::move(file)));
+  const auto ask = [&](std::string_view body) {
+    return served.ask(openai::completions, std::string(body));
+  };
+  const Texts texts = texts_of(ask(R"({"prompt": ["a", "aa"], "suffix": "aa"})"));
+  CHECK(texts.requests.at(0).tokens == std::vector<int32_t>{10, 8, 11, 8, 8, 12});
+  CHECK(texts.requests.at(1).tokens == std::vector<int32_t>{10, 8, 8, 11, 8, 8, 12});
+  CHECK(texts.requests.at(0).prompt.empty());
+  CHECK(ask(R"({"prompt": "a", "suffix": ""})").has_value());
+  CHECK(ask(R"({"prompt": [8], "suffix": "a"})").error().code == ErrorCode::kUnsupported);
 }
 
 TEST_CASE("a completion repeats its prompt, and gives ids and probabilities, as it is asked") {

@@ -1,5 +1,7 @@
 #include "api/openai/embeddings.h"
 
+#include <fmt/format.h>
+
 #include "api/answer_fields.h"
 #include "service/embed.h"
 
@@ -24,12 +26,20 @@ constexpr Field kEmbeddingsFields[] = {
           "The norm by which embeddings are divided: -1: none, 0: the largest value, 2: Euclid's.",
           -1, 64}
         .or_else("2"),
-    refused("dimensions", "embeddings have the model's own size."),
+    {"dimensions", Kind::kInteger, "So many of the first numbers of each embedding.", 1,
+     UINT32_MAX},
     passed_over("user", "Who asks."),
 };
 
 Task<Result<HttpReply>> run(service::LoadedModel& model, Embeddings asked, std::string id) {
   PUNA_CO_TRY(auto rows, co_await service::embed(model, asked.inputs.tokens));
+  const size_t size = rows.front().size();
+  if (asked.dimensions.value_or(0) > size) {
+    co_return base::fail(base::ErrorCode::kInvalidArgument,
+                         fmt::format("The field \"dimensions\" is {}, but embeddings of the model "
+                                     "have {} numbers.",
+                                     *asked.dimensions, size));
+  }
   co_return HttpReply::json(embeddings_json(asked, std::move(rows), id));
 }
 
@@ -43,6 +53,8 @@ Result<Embeddings> read_embeddings(const Json& json, const service::LoadedModel&
   PUNA_TRY(const Prompts prompts, read_prompts("input", body.find("input"), model, kMaxInputs));
   PUNA_TRY(out.inputs, inputs_of(prompts, model));
   if (body.text("encoding_format") == "base64") out.encoding = Encoding::kBase64;
+  if (const auto dimensions = body.integer("dimensions"))
+    out.dimensions = static_cast<size_t>(*dimensions);
   out.norm =
       static_cast<int>(body.integer("embd_normalize").value_or(model.defaults.embedding_norm));
   return out;
@@ -52,6 +64,7 @@ Json embeddings_json(const Embeddings& asked, std::vector<std::vector<float>> ro
                      std::string_view model) {
   Json data = Json::array();
   for (std::vector<float>& row : rows) {
+    row.resize(asked.dimensions.value_or(row.size()));
     normalize(row, asked.norm);
     data.push(embedding_json(data.items().size(), row, asked.encoding));
   }

@@ -13,7 +13,8 @@ namespace puna::api::openai {
 struct Embeddings {
   Inputs inputs;
   Encoding encoding = Encoding::kFloat;
-  int norm = 2;  // normalize()
+  int norm = 2;                        // normalize()
+  std::optional<size_t> dimensions{};  // of the first numbers of a row; none: all
 };
 std::span<const Field> embedding_fields();
 

@@ -25,7 +25,7 @@ int64_t now() { return static_cast<int64_t>(std::time(nullptr)); }
 
 Json usage_of(const Reply& reply) {
   const engine::GenerateStats& stats = reply.stats;
-  const uint32_t n_prompt = stats.n_prompt + stats.n_cached;
+  const uint32_t n_prompt = stats.prompt_tokens();
   Json input = Json::object();
   input.set("cached_tokens", stats.n_cached).set("cache_write_tokens", 0);
   const auto n_thought = std::ranges::count(reply.parts, Part::kReasoning);

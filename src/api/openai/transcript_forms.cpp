@@ -36,7 +36,7 @@ std::string whole_text(const Transcript& transcript) {
 Json usage(const Transcript& transcript) {
   uint32_t n_prompt = 0, n_cached = 0, n_generated = 0;
   for (const HeardPart& part : transcript.parts) {
-    n_prompt += part.reply.stats.n_prompt + part.reply.stats.n_cached;
+    n_prompt += part.reply.stats.prompt_tokens();
     n_cached += part.reply.stats.n_cached;
     n_generated += part.reply.stats.n_generated;
   }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <optional>
 
 #include "cli/options.h"
 
@@ -76,17 +77,22 @@ Result<ServerAddress> parse_server(std::string_view option, std::string_view tex
 
 Result<std::vector<ServerAddress>> server_addresses(const std::string& host) {
   std::vector<ServerAddress> out;
+  std::optional<uint16_t> port;
+  if (const std::string text = variable("PUNA_PORT"); !text.empty()) {
+    PUNA_TRY(const int given, parse_number<int>("PUNA_PORT", text, {1, 65535}));
+    port = static_cast<uint16_t>(given);
+  }
   if (!host.empty()) {
-    PUNA_TRY(out.emplace_back(), parse_server("--host", host, kPort));
+    PUNA_TRY(out.emplace_back(), parse_server("--host", host, port.value_or(kPort)));
     return out;
   }
   if (const std::string own = variable("PUNA_HOST"); !own.empty()) {
-    uint16_t port = kPort;
-    if (const std::string text = variable("PUNA_PORT"); !text.empty()) {
-      PUNA_TRY(const int given, parse_number<int>("PUNA_PORT", text, {1, 65535}));
-      port = static_cast<uint16_t>(given);
-    }
-    PUNA_TRY(out.emplace_back(), parse_server("PUNA_HOST", first_of(own), port));
+    PUNA_TRY(out.emplace_back(), parse_server("PUNA_HOST", first_of(own), port.value_or(kPort)));
+    return out;
+  }
+  if (port) {
+    PUNA_TRY(out.emplace_back(),
+             parse_server("PUNA_PORT", fmt::format("127.0.0.1:{}", *port), *port));
     return out;
   }
   if (const std::string ollama = variable("OLLAMA_HOST"); !ollama.empty()) {

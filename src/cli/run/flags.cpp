@@ -11,6 +11,7 @@
 
 #include "api/sampling.h"
 #include "cli/options.h"
+#include "cli/seconds.h"
 #include "cli/terminal.h"
 #include "cli/usage.h"
 
@@ -117,6 +118,7 @@ Result<void> check(RunFlags& flags, bool chat) {
     PUNA_TRY(flags.sampling.logit_bias.emplace_back(), parse_bias(text));
   }
   PUNA_TRY(check_pairs(flags, chat));
+  if (!flags.keep_alive.empty()) PUNA_TRY(read_seconds("--keepalive", flags.keep_alive));
   if (!flags.think.empty() &&
       std::ranges::none_of(kThink, [&](const auto& each) { return flags.think == each.first; })) {
     return base::fail(

@@ -49,6 +49,9 @@ Result<void> read_named(ServeFlags& flags, std::string_view option, std::string_
 
 Result<void> read_file(ServeFlags& flags, std::string_view option, std::string_view value) {
   auto parsed = read_template(std::string(value));
+  const ErrorCode code = parsed ? ErrorCode::kUsage : parsed.error().code;
+  if (code == ErrorCode::kNotFound || code == ErrorCode::kIo)
+    return std::unexpected(std::move(parsed.error()));
   if (!parsed) return wrong_template(option, value, parsed.error());
   flags.chat_template = parsed->source();
   return {};

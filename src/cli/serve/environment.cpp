@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cstdlib>
 #include <set>
+#include <string>
+#include <utility>
 
 #include "cli/serve/table.h"
 
@@ -24,13 +26,21 @@ const char* variable(const std::string& name) {
 }
 
 // "--ctx-size" is PUNA_CTX_SIZE.
-std::string own_variable(const Flag& flag) {
-  std::string out = "PUNA_" + flag.name().substr(2);
+std::string variable_of(const std::string& name) {
+  std::string out = "PUNA_" + name.substr(2);
   for (char& c : out) c = c == '-' ? '_' : c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c;
   return out;
 }
 
-// Of a switch that can be negated llama-server knows LLAMA_ARG_NO_X too, whatever its value is.
+// Of a switch that can be negated: "--metrics,!--no-metrics" has PUNA_NO_METRICS too.
+std::string own_negated_variable(const Flag& flag) {
+  const size_t negated = flag.names.find(",!--");
+  if (negated == std::string::npos) return {};
+  const std::string name = flag.names.substr(negated + 2);
+  return variable_of(name.substr(0, name.find(',')));
+}
+
+// llama-server knows LLAMA_ARG_NO_X, whatever its value is.
 std::string negated_variable(const Flag& flag) {
   constexpr std::string_view kPrefix = "LLAMA_ARG_";
   const std::string_view name = flag.llama ? flag.llama : "";
@@ -38,9 +48,8 @@ std::string negated_variable(const Flag& flag) {
   return fmt::format("{}NO_{}", kPrefix, name.substr(kPrefix.size()));
 }
 
-// "127.0.0.1:11434" or "0.0.0.0", with a scheme or without.
-Result<void> read_ollama_host(ServeFlags& flags, std::string_view value) {
-  constexpr std::string_view kName = "OLLAMA_HOST";
+// "127.0.0.1:11434" or "0.0.0.0", with a scheme or without, as clients have it too.
+Result<void> read_address(ServeFlags& flags, std::string_view name, std::string_view value) {
   const std::string_view whole = value;
   if (const size_t scheme = value.find("://"); scheme != std::string_view::npos)
     value.remove_prefix(scheme + 3);
@@ -49,7 +58,7 @@ Result<void> read_ollama_host(ServeFlags& flags, std::string_view value) {
   const bool has_port = colon != std::string_view::npos && value.find(']', colon) == value.npos &&
                         (value.starts_with('[') || value.find(':') == colon);
   if (has_port) {
-    PUNA_TRY_CONTEXT(const int port, parse_number<int>(kName, value.substr(colon + 1), {0, 65535}),
+    PUNA_TRY_CONTEXT(const int port, parse_number<int>(name, value.substr(colon + 1), {0, 65535}),
                      fmt::format("While reading the port of \"{}\"", whole));
     flags.port = static_cast<uint16_t>(port);
   }
@@ -57,6 +66,10 @@ Result<void> read_ollama_host(ServeFlags& flags, std::string_view value) {
   if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
   if (!host.empty()) flags.hosts = {std::string(host)};
   return {};
+}
+
+bool is_no_path(std::string_view host) {
+  return !host.starts_with('/') && !host.ends_with(".sock");
 }
 
 // What is known of the environment, and what is not.
@@ -74,8 +87,15 @@ class Environment {
     known_.insert("OLLAMA_HOST");
     if (const char* host = variable("OLLAMA_HOST");
         host && flags.hosts.empty() && !flags.port && !is_given("--host") && !is_given("--port")) {
-      PUNA_TRY(read_ollama_host(flags, host));
+      PUNA_TRY(read_address(flags, "OLLAMA_HOST", host));
       flags.notes.emplace_back("--host is taken from OLLAMA_HOST.");
+    }
+    // One that clients ask is an address to listen on, too.
+    if (flags.hosts.size() == 1 && !is_given("--host") && is_no_path(flags.hosts.front())) {
+      const std::string host = std::exchange(flags.hosts, {}).front();
+      const auto port = flags.port;
+      PUNA_TRY(read_address(flags, "PUNA_HOST", host));
+      if (port) flags.port = port;
     }
     return read_others(flags);
   }
@@ -86,16 +106,23 @@ class Environment {
   }
 
   Result<void> read_one(const Flag& flag, ServeFlags& flags, bool effectless) {
-    const std::string own = own_variable(flag), negated = negated_variable(flag);
-    const std::string names[] = {own, flag.llama ? flag.llama : "", negated,
+    const std::string own = variable_of(flag.name()), own_negated = own_negated_variable(flag),
+                      negated = negated_variable(flag);
+    const std::string names[] = {own, own_negated, flag.llama ? flag.llama : "", negated,
                                  flag.ollama ? flag.ollama : ""};
     for (const std::string& name : names) known_.insert(name);
     if (given_.contains(&flag)) return {};
     for (const std::string& name : names) {
       const char* value = variable(name);
       if (!value) continue;
-      PUNA_TRY(flag.read(flags, name, name == negated ? "off" : value));
-      if (name != own && !effectless)
+      std::string_view read = value;
+      if (name == negated) read = "off";
+      if (name == own_negated) {
+        PUNA_TRY(const bool on, truth(name, value));
+        read = on ? "off" : "on";
+      }
+      PUNA_TRY(flag.read(flags, name, read));
+      if (name != own && name != own_negated && !effectless)
         flags.notes.push_back(fmt::format("{} is taken from {}.", flag.name(), name));
       return {};
     }

@@ -42,12 +42,16 @@ std::vector<std::string> names_of(const Flag& flag) {
   return out;
 }
 
+// A file that is not there is no wrong usage: read_serve_flags() comes upon it again.
+bool is_of_file(ErrorCode code) { return code == ErrorCode::kNotFound || code == ErrorCode::kIo; }
+
 void add(CLI::App& app, const Flag& flag, const char* group, GivenFlags& given,
          const std::shared_ptr<ServeFlags>& scratch) {
   const auto take = [&flag, &given, scratch](const std::string& value) {
     if (value.empty())
       throw CLI::ValidationError(fmt::format("{} is \"\", but a value is expected.", flag.name()));
-    if (const auto taken = flag.read(*scratch, flag.name(), value); !taken)
+    const auto taken = flag.read(*scratch, flag.name(), value);
+    if (!taken && !is_of_file(taken.error().code))
       throw CLI::ValidationError(taken.error().text());  // the parser's way; main() catches it
     given.emplace_back(&flag, value);
   };
@@ -78,6 +82,11 @@ void add(CLI::App& app, const Flag& flag, const char* group, GivenFlags& given,
     }
   }
   option->group(group);
+}
+
+// And not another flag; "-" and "-1" are none.
+bool is_value(std::string_view word) {
+  return !word.starts_with('-') || word.size() == 1 || word.find_first_of("0123456789.") == 1;
 }
 
 }  // namespace
@@ -111,10 +120,10 @@ Result<std::vector<std::string>> spell_serve(std::vector<std::string> words) {
       PUNA_TRY(const bool on, serve::truth(word.substr(0, at), word.substr(at + 1)));
       word = word.substr(0, at) + (on ? "=true" : "=false");
     }
-    const bool followed =
-        i + 1 < words.size() && (words[i + 1] == "-" || !words[i + 1].starts_with('-'));
-    if (flag && flag->bare && word.find('=') == std::string::npos && !followed)
-      word += fmt::format("={}", flag->bare);
+    if (!flag || flag->type.empty() || word.find('=') != std::string::npos) continue;
+    if (i + 1 < words.size() && is_value(words[i + 1])) continue;
+    if (!flag->bare) return base::fail(ErrorCode::kUsage, fmt::format("{} has no value.", word));
+    word += fmt::format("={}", flag->bare);
   }
   return words;
 }

@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "cli/serve/table.h"
 #include "cli/text_file.h"
+#include "service/answer_form.h"
 
 namespace puna::cli::serve {
 namespace {
@@ -11,19 +12,26 @@ namespace {
 using base::Result;
 using Kind = service::AnswerForm::Kind;
 
-void set_form(ServeFlags& flags, Kind kind, std::string text) {
-  flags.defaults.emplace_back([form = service::AnswerForm{.kind = kind, .text = std::move(text)}](
-                                  service::Defaults& defaults) { defaults.request.form = form; });
+// What is wrong is told before the model is read.
+Result<void> set_form(ServeFlags& flags, Kind kind, std::string_view option,
+                      std::string_view text) {
+  service::AnswerForm form{.kind = kind, .text = std::string(text)};
+  if (const auto possible = service::check(form); !possible) {
+    return base::fail(
+        base::ErrorCode::kUsage,
+        fmt::format("{} says nothing that answers could fit: {}", option, possible.error().text()));
+  }
+  flags.defaults.emplace_back(
+      [form = std::move(form)](service::Defaults& defaults) { defaults.request.form = form; });
+  return {};
 }
 
-// Schemas are compiled when the model is there; that they are JSON is known before.
 Result<void> read_schema(ServeFlags& flags, std::string_view option, std::string_view text) {
   if (const auto schema = base::Json::parse(text); !schema) {
     return base::fail(base::ErrorCode::kUsage,
                       fmt::format("{} is no JSON: {}", option, schema.error().text()));
   }
-  set_form(flags, Kind::kSchema, std::string(text));
-  return {};
+  return set_form(flags, Kind::kSchema, option, text);
 }
 
 Read from_file(std::string_view what, Read read) {
@@ -35,10 +43,9 @@ Read from_file(std::string_view what, Read read) {
 }
 
 std::vector<Flag> form_rows() {
-  const auto read_grammar = [](ServeFlags& flags, std::string_view,
+  const auto read_grammar = [](ServeFlags& flags, std::string_view option,
                                std::string_view text) -> Result<void> {
-    set_form(flags, Kind::kGrammar, std::string(text));
-    return {};
+    return set_form(flags, Kind::kGrammar, option, text);
   };
   std::vector<Flag> out;
   out.push_back(value("--grammar", "GBNF", "Answers fit this grammar", read_grammar));

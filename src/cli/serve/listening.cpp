@@ -24,7 +24,7 @@ std::function<void(ServeFlags&, bool)> server_switch(bool Options::* to) {
 Result<void> read_key_file(ServeFlags& flags, std::string_view option, std::string_view value) {
   auto keys = read_keys(std::string(value));
   if (!keys) {
-    return base::fail(ErrorCode::kUsage,
+    return base::fail(keys.error().code,
                       fmt::format("{} is \"{}\": {}", option, value, keys.error().text()));
   }
   flags.key_file = value;
@@ -151,13 +151,14 @@ namespace puna::cli {
 
 base::Result<std::vector<std::string>> read_keys(const std::string& path) {
   std::ifstream file(path);
-  if (!file) return base::fail(base::ErrorCode::kIo, "The file cannot be read.");
+  if (!file.is_open()) return base::fail(base::ErrorCode::kNotFound, "The file cannot be read.");
   std::vector<std::string> keys;
   for (std::string line; std::getline(file, line);) {
     while (line.ends_with('\r') || line.ends_with(' ')) line.pop_back();
     if (!line.empty() && !line.starts_with('#')) keys.push_back(line);
   }
-  if (file.bad() || keys.empty()) return base::fail(base::ErrorCode::kIo, "The file has no keys.");
+  if (file.bad() || keys.empty())
+    return base::fail(base::ErrorCode::kUsage, "The file has no keys.");
   return keys;
 }
 

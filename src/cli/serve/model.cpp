@@ -119,7 +119,7 @@ std::vector<Flag> model_rows() {
                        "Fetches pictures and sounds that requests name by http and https "
                        "addresses, from public networks alone",
                        [](ServeFlags& flags, bool on) { flags.server.media_url = on; }));
-  out.push_back(with(number<uint32_t>("--image-min-tokens", {1, kernels::kMaxStepTokens},
+  out.push_back(with(number<uint32_t>("--image-min-tokens", kPictureTokens,
                                       "At least this many tokens a picture, where its encoder "
                                       "can choose",
                                       [](ServeFlags& flags, uint32_t n) {
@@ -127,7 +127,7 @@ std::vector<Flag> model_rows() {
                                       }),
                      "LLAMA_ARG_IMAGE_MIN_TOKENS"));
   out.push_back(with(
-      number<uint32_t>("--image-max-tokens", {1, kernels::kMaxStepTokens},
+      number<uint32_t>("--image-max-tokens", kPictureTokens,
                        "At most this many tokens a picture, where its encoder can "
                        "choose; memory is planned for them",
                        [](ServeFlags& flags, uint32_t n) { flags.mmproj.picture_tokens.most = n; }),

@@ -8,6 +8,7 @@
 
 #include "api/model_source.h"
 #include "cli/serve/table.h"
+#include "cli/text_file.h"
 
 namespace puna::cli::serve {
 
@@ -124,10 +125,7 @@ const Preset* Presets::find(std::string_view name) const {
 Result<Presets> parse_presets(std::string_view text) { return Parser().parse(text); }
 
 Result<Presets> read_presets(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::string text(std::istreambuf_iterator<char>(file), {});
-  if (!file.is_open() || file.bad())
-    return base::fail(ErrorCode::kIo, fmt::format("The presets \"{}\" cannot be read.", path));
+  PUNA_TRY(const std::string text, read_text_file("file of presets", path));
   if (text.size() > kMostBytes)
     return base::fail(ErrorCode::kUsage, fmt::format("The presets \"{}\" have {} bytes; {} are the "
                                                      "most.",

@@ -145,6 +145,7 @@ inline std::optional<TestFilter::Rules> rules_of(uint32_t kind) {
 struct ScheduledText {
   std::vector<int32_t> prompt, tokens;
   std::optional<TestFilter::Rules> rules;
+  uint32_t n_probs = 0;
   std::shared_ptr<Control> control = std::make_shared<Control>();
   std::optional<base::Result<GenerateStats>> result;
 };
@@ -152,6 +153,7 @@ struct ScheduledText {
 inline void begin(Fixture& fixture, ScheduledText& text, uint32_t n_tokens) {
   GenerateOptions options;
   options.sampling.temperature = 0;
+  options.sampling.n_probs = text.n_probs;
   options.max_tokens = n_tokens;
   options.control = text.control;
   if (text.rules) options.filter = std::make_shared<TestFilter>(*text.rules);
