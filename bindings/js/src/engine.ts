@@ -10,7 +10,7 @@ import type {
   EmbeddingRequest,
   EmbeddingResponse,
 } from './openai_types.js';
-import type { Connection } from './rpc/client.js';
+import type { Connection, EventOf, Params, TextMethod } from './protocol.js';
 import type { LoadedModel, LogitsInput, MediaInput, Memory } from './worker/engine_api.js';
 import type { EngineState } from './worker/recovering_engine.js';
 
@@ -76,7 +76,7 @@ export class Engine {
 
   // The text of token ids; a character that is cut off becomes U+FFFD.
   async detokenize(tokens: readonly number[]): Promise<string> {
-    return new TextDecoder().decode(await this.connection.call<Uint8Array>('detokenize', [...tokens]));
+    return new TextDecoder().decode(await this.connection.call('detokenize', [...tokens]));
   }
 
   // The logits of every position: [tokens, vocabulary], row by row. Each row of a picture or sound in a prompt is a position.
@@ -106,13 +106,13 @@ export class Engine {
     this.connection.close();
   }
 
-  private answer<Chunk, Whole>(
-    method: string,
-    request: object,
+  private answer<M extends TextMethod, Whole>(
+    method: M,
+    request: Params<M>,
     { signal }: RequestOptions,
-    collect: (chunks: AsyncIterable<Chunk>) => Promise<Whole>,
-  ): Answer<Chunk, Whole> {
-    const chunks = () => this.connection.stream<Chunk>(method, request, { signal });
+    collect: (chunks: AsyncIterable<EventOf<M>>) => Promise<Whole>,
+  ): Answer<EventOf<M>, Whole> {
+    const chunks = () => this.connection.stream(method, request, { signal });
     return {
       [Symbol.asyncIterator]: chunks,
       completion: () => collect({ [Symbol.asyncIterator]: chunks }).catch((error) => Promise.reject(toPunaError(error))),

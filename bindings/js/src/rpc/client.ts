@@ -8,14 +8,6 @@ export interface CallOptions {
   onEvent?: (event: unknown) => void;
 }
 
-// What an engine is talked to by, in this tab or another.
-export interface Connection {
-  call<T>(method: string, params?: unknown, options?: CallOptions): Promise<T>;
-  // Leaving the loop cancels the call. A reader that is behind pauses the sender.
-  stream<T>(method: string, params?: unknown, options?: { signal?: AbortSignal }): AsyncGenerator<T, void, void>;
-  close(): void;
-}
-
 interface Pending {
   resolve(result: unknown): void;
   reject(error: PunaError): void;
@@ -24,9 +16,10 @@ interface Pending {
   untold: number; // events read and not told to the sender yet
 }
 
-export class RpcClient implements Connection {
+export class RpcClient {
+  // Of all clients together: to one that takes the place of another at the same port, late answers to the other mean nothing.
+  private static lastId = 0;
   private readonly pending = new Map<number, Pending>();
-  private nextId = 1;
   private closed: PunaError | null = null;
 
   constructor(private readonly port: Port) {
@@ -37,6 +30,7 @@ export class RpcClient implements Connection {
     return this.start<T>(method, params, options).result;
   }
 
+  // Leaving the loop cancels the call. A reader that is behind pauses the sender.
   async *stream<T>(method: string, params?: unknown, { signal }: { signal?: AbortSignal } = {}): AsyncGenerator<T, void, void> {
     const queue: T[] = [];
     const stop = new AbortController();
@@ -79,16 +73,19 @@ export class RpcClient implements Connection {
     }
   }
 
-  // Fails all calls, now and from now on.
+  // Fails all calls, now and from now on; those that run are cancelled where they are answered.
   close(reason = new PunaError('closed', 'The engine was closed.')): void {
     this.closed ??= reason;
-    for (const { reject } of this.pending.values()) reject(this.closed);
+    for (const [id, { reject }] of this.pending) {
+      this.send({ type: 'cancel', id });
+      reject(this.closed);
+    }
     this.pending.clear();
     this.port.close();
   }
 
   private start<T>(method: string, params: unknown, { signal, onEvent }: CallOptions, streamed = false): { id: number; result: Promise<T> } {
-    const id = this.nextId++;
+    const id = ++RpcClient.lastId;
     const result = new Promise<T>((resolve, reject) => {
       if (this.closed) throw this.closed;
       throwIfAborted(signal);

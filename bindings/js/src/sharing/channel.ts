@@ -29,8 +29,10 @@ export class Channel {
     };
   }
 
-  on(topic: string, listener: Listener): void {
+  // Until the function that it gives is called.
+  on(topic: string, listener: Listener): () => void {
     this.listeners.set(topic, listener);
+    return () => this.listeners.delete(topic);
   }
 
   broadcast(topic: string, body: unknown): void {
@@ -47,8 +49,8 @@ export class Channel {
     return this.port(tab, kReply, kCall);
   }
 
-  onFirstCall(listener: (from: string, message: ToServer) => void): void {
-    this.on(kCall, (from, body) => listener(from, body as ToServer));
+  onFirstCall(listener: (from: string, message: ToServer) => void): () => void {
+    return this.on(kCall, (from, body) => listener(from, body as ToServer));
   }
 
   close(): void {
@@ -59,7 +61,7 @@ export class Channel {
   private port(tab: string, out: string, back: string): Port {
     return {
       post: (message) => this.post({ from: this.id, to: tab, topic: out, body: message as ToServer | ToClient }),
-      listen: (handler) => this.on(`${back} ${tab}`, (_, body) => handler(body)),
+      listen: (handler) => void this.on(`${back} ${tab}`, (_, body) => handler(body)),
       close: () => this.listeners.delete(`${back} ${tab}`),
     };
   }

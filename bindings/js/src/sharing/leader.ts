@@ -1,4 +1,5 @@
 // The tab whose worker answers for all: hands their calls to the worker, and drops those of tabs that are gone.
+import type { Method, TextMethod } from '../protocol.js';
 import type { ToServer } from '../rpc/messages.js';
 import type { Port } from '../rpc/port.js';
 import type { RpcClient } from '../rpc/client.js';
@@ -6,12 +7,24 @@ import { type CallContext, type Handlers, serveCalls } from '../rpc/server.js';
 import type { LoadedModel } from '../worker/engine_api.js';
 import type { Channel } from './channel.js';
 
-const kStreams = ['chat', 'complete'];
-const kCalls = ['watch', 'embed', 'tokenize', 'detokenize', 'logits', 'bench', 'memory'];
+// How each call goes to the worker. To load the engine and to close it is for this tab alone.
+const kForwarded: Record<TextMethod, 'stream'> & Record<Exclude<Method, TextMethod | 'load' | 'close'>, 'call'> = {
+  watch: 'call',
+  chat: 'stream',
+  complete: 'stream',
+  embed: 'call',
+  tokenize: 'call',
+  detokenize: 'call',
+  logits: 'call',
+  embedMedia: 'call',
+  countTokens: 'call',
+  bench: 'call',
+  memory: 'call',
+};
 
 export interface Leader {
   ready(info: LoadedModel): void; // the engine has loaded
-  close(): void;
+  close(): void; // ends the worker; nobody is answered any more
 }
 
 export const tabLock = (id: string): string => `puna-tab:${id}`;
@@ -21,12 +34,13 @@ export function leadFor(channel: Channel, worker: RpcClient): Leader {
   const closing = new AbortController();
   let info: LoadedModel | null = null;
   const announce = () => channel.broadcast('leading', info);
-  channel.on('who', announce);
-  channel.onFirstCall((tab, first) => {
+  const answerTab = (tab: string, first: ToServer) => {
     const port = channel.toClient(tab);
     const cancelAll = serveCalls(replaying(port, first), handlers);
     navigator.locks.request(tabLock(tab), { signal: closing.signal }, () => (cancelAll(), port.close())).catch(() => undefined);
-  });
+  };
+  // A tab that could not load is still there, and must not speak for the one that leads in its place.
+  const listening = [channel.on('who', announce), channel.onFirstCall(answerTab)];
   announce();
   return {
     ready: (loaded) => {
@@ -34,6 +48,7 @@ export function leadFor(channel: Channel, worker: RpcClient): Leader {
       announce();
     },
     close: () => {
+      listening.forEach((stop) => stop());
       closing.abort();
       worker.close();
     },
@@ -52,14 +67,9 @@ function replaying(port: Port, first: ToServer): Port {
 }
 
 function forwardTo(worker: RpcClient): Handlers {
-  const handlers: Handlers = {};
-  for (const method of kCalls) {
-    handlers[method] = (params: unknown, { signal, emit }: CallContext) => worker.call(method, params, { signal, onEvent: (event) => void emit(event) });
-  }
-  for (const method of kStreams) {
-    handlers[method] = async (params: unknown, { signal, emit }: CallContext) => {
-      for await (const event of worker.stream(method, params, { signal })) await emit(event);
-    };
-  }
-  return handlers;
+  const call = (method: string) => (params: unknown, { signal, emit }: CallContext) => worker.call(method, params, { signal, onEvent: (event) => void emit(event) });
+  const stream = (method: string) => async (params: unknown, { signal, emit }: CallContext) => {
+    for await (const event of worker.stream(method, params, { signal })) await emit(event);
+  };
+  return Object.fromEntries(Object.entries(kForwarded).map(([method, how]) => [method, how === 'stream' ? stream(method) : call(method)]));
 }

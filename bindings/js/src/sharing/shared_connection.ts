@@ -2,9 +2,8 @@
 // runs it in its worker; the others talk to it over a BroadcastChannel. When the leader's tab goes, the next in the queue for the
 // lock takes over, loads the model from storage, and what was being answered is repeated (../worker/replay.ts).
 import { PunaError, throwIfAborted, toPunaError } from '../errors.js';
-import type { ChatRequest, CompletionRequest } from '../openai_types.js';
-import type { LoadParams } from '../protocol.js';
-import { type CallOptions, type Connection, RpcClient } from '../rpc/client.js';
+import type { Connection, EventOf, LoadParams, Method, Params, Result, TextMethod } from '../protocol.js';
+import { type CallOptions, RpcClient } from '../rpc/client.js';
 import type { Progress } from '../sources/progress.js';
 import type { LoadedModel } from '../worker/engine_api.js';
 import type { EngineState } from '../worker/recovering_engine.js';
@@ -62,30 +61,29 @@ export class SharedConnection implements Connection {
     }
   }
 
-  async call<T>(method: string, params?: unknown, options: CallOptions = {}): Promise<T> {
+  async call<M extends Method>(method: M, params: Params<M>, options: CallOptions = {}): Promise<Result<M>> {
     for (let moved = false; ; moved = true) {
       const client = await this.current;
       if (moved && method === 'watch') options.onEvent?.({ state: 'recovered', reason: kTakenOver, info: this.info } satisfies EngineState);
       try {
-        if (method === 'close') return undefined as T; // the engine is that of other tabs too
-        return await client.call<T>(method, params, options);
+        if (method === 'close') return undefined as Result<M>; // the engine is that of other tabs too
+        return await client.call<Result<M>>(method, params, options);
       } catch (error) {
         if (!this.hasMoved(client, error) || options.signal?.aborted) throw error;
       }
     }
   }
 
-  async *stream<T>(method: string, params?: unknown, options: { signal?: AbortSignal } = {}): AsyncGenerator<T, void, void> {
-    const chat = method === 'chat';
-    const replay = chat ? new ChatReplay() : new CompletionReplay();
-    const request = seeded(params as ChatRequest | CompletionRequest);
+  async *stream<M extends TextMethod>(method: M, params: Params<M>, options: { signal?: AbortSignal } = {}): AsyncGenerator<EventOf<M>, void, void> {
+    const replay = method === 'chat' ? new ChatReplay() : new CompletionReplay();
+    const request = seeded(params);
     for (;;) {
       const client = await this.current;
       try {
         for await (const chunk of client.stream<never>(method, request, options)) {
           const fresh = replay.pass(chunk);
           if (replay.diverged) throw lostFor(kTakenOver, 'the engine that took over gives another text');
-          if (fresh) yield fresh as T;
+          if (fresh) yield fresh as EventOf<M>;
         }
         return;
       } catch (error) {
@@ -186,8 +184,8 @@ export class SharedConnection implements Connection {
   }
 }
 
-// The same for the same model and options.
+// The same for the same model and options; what is not set is another thing than null.
 function shareName({ source, mmproj, options, storage }: LoadParams): string {
-  const sorted = Object.entries(options).filter(([, value]) => value !== undefined).sort(([a], [b]) => (a < b ? -1 : 1));
-  return `puna-share:${source.id}:${mmproj ? `${mmproj.id}:` : ''}${JSON.stringify(sorted)}:${storage}`;
+  const sorted = Object.fromEntries(Object.entries(options).sort(([a], [b]) => (a < b ? -1 : 1)));
+  return `puna-share:${JSON.stringify({ source: source.id, mmproj: mmproj && mmproj.id, options: sorted, storage })}`;
 }

@@ -1,7 +1,7 @@
-// What a page can ask of its worker: one model, loaded once. The names and arguments of the calls are in ../protocol.ts.
+// What a page can ask of its worker (../protocol.ts): one model, loaded once.
 import { PunaError, toPunaError } from '../errors.js';
 import type { ModelFiles } from '../engine/model_files.js';
-import type { CallContext, Handlers } from '../rpc/server.js';
+import type { CallContext } from '../rpc/server.js';
 import { deleteModels } from '../sources/model_records.js';
 import { openModel } from '../sources/open_model.js';
 import { openWithEncoder, rememberEncoder, storedEncoder } from '../sources/with_encoder.js';
@@ -9,11 +9,11 @@ import type { Progress } from '../sources/progress.js';
 import type { SourceSpec } from '../sources/source.js';
 import type { BlobStore } from '../storage/blob_store.js';
 import { openStore } from '../storage/open_store.js';
-import type { LoadParams } from '../protocol.js';
-import type { CreateHost, LoadedModel, LogitsInput, MediaInput } from './engine_api.js';
+import type { CallHandlers, LoadParams } from '../protocol.js';
+import type { CreateHost } from './engine_api.js';
 import { type EngineState, RecoveringEngine } from './recovering_engine.js';
 
-export function workerCalls(createHost: CreateHost): Handlers {
+export function workerCalls(createHost: CreateHost): CallHandlers {
   let loading: Promise<RecoveringEngine> | null = null;
   const watchers = new Set<(state: EngineState) => void>();
   const engine = (): Promise<RecoveringEngine> => {
@@ -23,14 +23,14 @@ export function workerCalls(createHost: CreateHost): Handlers {
   const tell = (state: EngineState) => watchers.forEach((watcher) => watcher(state));
 
   return {
-    load: async (params: LoadParams, context: CallContext): Promise<LoadedModel> => {
+    load: async (params, context) => {
       if (loading) throw new PunaError('invalid_argument', 'A model is loaded already; close the engine and load another one.');
       loading = loadModel(createHost, params, context, tell);
       loading.catch(() => (loading = null));
       return (await loading).info();
     },
     // Events for as long as the caller listens: the GPU went away, and what came of it.
-    watch: (_: null, { emit, signal }: CallContext) => {
+    watch: (_, { emit, signal }) => {
       const watcher = (state: EngineState) => void emit(state);
       watchers.add(watcher);
       return new Promise<void>((resolve) => {
@@ -40,15 +40,15 @@ export function workerCalls(createHost: CreateHost): Handlers {
         });
       });
     },
-    chat: async (request: never, { emit, signal }: CallContext) => (await engine()).chat(request, emit, signal),
-    complete: async (request: never, { emit, signal }: CallContext) => (await engine()).complete(request, emit, signal),
-    embed: async (request: never) => (await engine()).use((host) => host.embed(request)),
-    tokenize: async ({ text, options }: { text: string; options?: { special?: boolean } }) => (await engine()).use((host) => host.tokenize(text, options)),
-    detokenize: async (tokens: number[]) => (await engine()).use((host) => host.detokenize(tokens)),
-    logits: async (input: LogitsInput) => (await engine()).use((host) => host.logits(input)),
-    embedMedia: async (input: MediaInput) => (await engine()).use((host) => host.embedMedia(input)),
-    countTokens: async (request: never) => (await engine()).use((host) => host.countTokens(request)),
-    bench: async (options: object) => (await engine()).use((host) => host.bench(options)),
+    chat: async (request, { emit, signal }) => (await engine()).chat(request, emit, signal),
+    complete: async (request, { emit, signal }) => (await engine()).complete(request, emit, signal),
+    embed: async (request) => (await engine()).use((host) => host.embed(request)),
+    tokenize: async ({ text, options }) => (await engine()).use((host) => host.tokenize(text, options)),
+    detokenize: async (tokens) => (await engine()).use((host) => host.detokenize(tokens)),
+    logits: async (input) => (await engine()).use((host) => host.logits(input)),
+    embedMedia: async (input) => (await engine()).use((host) => host.embedMedia(input)),
+    countTokens: async (request) => (await engine()).use((host) => host.countTokens(request)),
+    bench: async (options) => (await engine()).use((host) => host.bench(options)),
     memory: async () => (await engine()).use((host) => host.memory()),
     close: async () => {
       const running = await loading?.catch(() => null);

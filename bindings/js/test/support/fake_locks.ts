@@ -1,38 +1,53 @@
-// Web Locks as browsers have them, for one test: exclusive, granted in the order of requests, never at once.
+// Web Locks as browsers have them, for one test: exclusive or shared, granted in the order of requests, never at once.
 type Granted = (lock: object | null) => unknown;
+interface Options {
+  ifAvailable?: boolean;
+  mode?: 'exclusive' | 'shared';
+  signal?: AbortSignal;
+}
+interface Wish {
+  shared: boolean;
+  grant: () => void;
+}
 
 class FakeLocks {
-  private readonly held = new Set<string>();
-  private readonly queues = new Map<string, (() => void)[]>();
+  private readonly locks = new Map<string, { held: Wish[]; queue: Wish[] }>();
 
-  async request(name: string, options: { ifAvailable?: boolean; signal?: AbortSignal }, granted: Granted): Promise<unknown> {
-    const { ifAvailable, signal } = options;
+  async request(name: string, ...rest: [Granted] | [Options, Granted]): Promise<unknown> {
+    const [{ ifAvailable, mode, signal }, granted] = rest.length === 1 ? [{} as Options, rest[0]] : rest;
     if (ifAvailable && signal) throw new DOMException('The signal and ifAvailable exclude each other.', 'NotSupportedError');
     signal?.throwIfAborted();
     await Promise.resolve();
-    if (ifAvailable && this.held.has(name)) return granted(null);
-    if (this.held.has(name)) await this.turn(name, signal);
-    this.held.add(name);
-    try {
-      return await granted({ name });
-    } finally {
-      const next = this.queues.get(name)?.shift();
-      if (next) next();
-      else this.held.delete(name);
-    }
-  }
-
-  private turn(name: string, signal: AbortSignal | undefined): Promise<void> {
-    const queue = this.queues.get(name) ?? [];
-    this.queues.set(name, queue);
-    return new Promise((resolve, reject) => {
-      queue.push(resolve);
+    const lock = this.locks.get(name) ?? { held: [], queue: [] };
+    this.locks.set(name, lock);
+    const next = () => {
+      for (let first = lock.queue[0]; first && lock.held.every(({ shared }) => shared && first!.shared); first = lock.queue[0]) {
+        lock.held.push(first);
+        lock.queue.shift();
+        first.grant();
+      }
+    };
+    const wish: Wish = { shared: mode === 'shared', grant: () => undefined };
+    const turn = new Promise<void>((resolve, reject) => {
+      wish.grant = resolve;
       signal?.addEventListener('abort', () => {
-        const at = queue.indexOf(resolve);
-        if (at >= 0) queue.splice(at, 1);
+        lock.queue = lock.queue.filter((each) => each !== wish);
         reject(signal.reason);
       });
     });
+    lock.queue.push(wish);
+    next();
+    if (ifAvailable && !lock.held.includes(wish)) {
+      lock.queue = lock.queue.filter((each) => each !== wish);
+      return granted(null);
+    }
+    await turn;
+    try {
+      return await granted({ name });
+    } finally {
+      lock.held = lock.held.filter((each) => each !== wish);
+      next();
+    }
   }
 }
 

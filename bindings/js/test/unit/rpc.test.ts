@@ -101,6 +101,29 @@ test('closing fails what runs and what comes', async () => {
   await assert.rejects(client.call('count', { n: 1 }), { code: 'closed' });
 });
 
+test('a client that is closed has its calls cancelled, and the next one at its port hears nothing of them', async () => {
+  const { port1, port2 } = new MessageChannel();
+  const outcomes: string[] = [];
+  serveCalls(portOf(port2 as never), {
+    count: (async (params: never, context: CallContext) => {
+      outcomes.push(await count(params, context));
+      return 'counted';
+    }) as never,
+    wait: () => pause(100).then(() => 'waited'),
+  });
+  const first = new RpcClient(portOf(port1 as never));
+  const events: unknown[] = [];
+  const cut = first.call('count', { n: 20, delay: 10 }, { onEvent: (event) => events.push(event) });
+  await pause(30);
+  first.close();
+  await assert.rejects(cut, { code: 'closed' });
+  const second = new RpcClient(portOf(port1 as never));
+  const seen = events.length;
+  assert.equal(await second.call('wait', null, { onEvent: (event) => events.push(event) }), 'waited');
+  assert.deepEqual([events.length, outcomes], [seen, ['stopped']]);
+  port1.close();
+});
+
 test('what cannot be cloned is an invalid argument', async () => {
   const { client } = connect({ count: count as never });
   await assert.rejects(client.call('count', { n: () => 1 }), { code: 'invalid_argument' });
