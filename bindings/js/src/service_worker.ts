@@ -1,5 +1,6 @@
 // The service worker (dist/service_worker.js): answers /v1/* fetches of the pages in its scope by the engine of an open page, and
 // keeps their files for offline use. It runs no model itself: browsers end service workers when they like.
+import { type ErrorData, toErrorData } from './errors.js';
 import { RpcClient } from './rpc/client.js';
 import { portOf } from './rpc/port.js';
 import { answer, isForEngine, type RemoteEngine } from './service_worker/api.js';
@@ -31,7 +32,7 @@ scope.addEventListener('activate', (event) => (event as Extendable).waitUntil(sc
 scope.addEventListener('message', (event) => {
   const message = event as MessageOf;
   const { data, source, ports } = message;
-  if (data.type === 'keep') message.waitUntil(keep(data.urls).then(() => ports[0]!.postMessage(null)));
+  if (data.type === 'keep') message.waitUntil(keepPages(data.urls).then((failure) => ports[0]!.postMessage(failure)));
   if (data.type === 'gone') forget(source.id);
   if (data.type === 'engine') {
     forget(source.id);
@@ -49,6 +50,11 @@ scope.addEventListener('fetch', (event) => {
   if (path !== null && isForEngine(path)) fetched.respondWith(answer(path, request, () => findEngine(clientId)));
   else if (isPageFile(request)) fetched.respondWith(fromNetworkOrCache(request));
 });
+
+// Null when they are kept, as far as they could be had.
+function keepPages(urls: readonly string[]): Promise<ErrorData | null> {
+  return keep(urls).then(() => null, toErrorData);
+}
 
 // The engine of the page that asks, else of any other; asked for when this service worker has just started anew.
 async function findEngine(clientId: string): Promise<RemoteEngine | null> {

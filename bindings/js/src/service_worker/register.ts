@@ -1,6 +1,6 @@
 // The page's side of the service worker: registers it, lets it keep the page's files, and answers what it asks of the engine.
 import type { Engine } from '../engine.js';
-import { PunaError } from '../errors.js';
+import { type ErrorData, fromErrorData, PunaError } from '../errors.js';
 import type { ChatRequest, CompletionRequest, EmbeddingRequest } from '../openai_types.js';
 import { portOf } from '../rpc/port.js';
 import { type CallContext, type Handlers, serveCalls } from '../rpc/server.js';
@@ -19,21 +19,21 @@ const kThreadFiles = ['puna-mt.js', 'puna-mt.wasm'];
 // `script` is the address of the package's service_worker.js, copied to where its folder covers the page.
 export async function registerServiceWorker(script: string | URL, options: { scope?: string } = {}): Promise<ServiceWorkerLink> {
   if (!('serviceWorker' in navigator)) throw new PunaError('unsupported', 'This page has no service workers; serve it over https or from localhost.');
-  let worker: ServiceWorker;
+  let registration: ServiceWorkerRegistration;
   try {
-    const registration = await navigator.serviceWorker.register(script, options);
-    worker = await activated(registration);
+    registration = await navigator.serviceWorker.register(script, options);
+    await activated(registration);
   } catch (error) {
     throw new PunaError('unsupported', `The service worker ${String(script)} could not be registered: ${(error as Error).message}`);
   }
-  return { serve: (engine) => serve(worker, engine), keepOffline: (more) => keepOffline(worker, more ?? []) };
+  return { serve: (engine) => serve(registration, engine), keepOffline: (more) => keepOffline(registration, more ?? []) };
 }
 
-function activated(registration: ServiceWorkerRegistration): Promise<ServiceWorker> {
+function activated(registration: ServiceWorkerRegistration): Promise<void> {
   const worker = registration.installing ?? registration.waiting ?? registration.active!;
   return new Promise((resolve, reject) => {
     const check = () => {
-      if (worker.state === 'activated') resolve(worker);
+      if (worker.state === 'activated') resolve();
       if (worker.state === 'redundant') reject(new Error('it did not install'));
     };
     worker.addEventListener('statechange', check);
@@ -41,10 +41,15 @@ function activated(registration: ServiceWorkerRegistration): Promise<ServiceWork
   });
 }
 
-function serve(worker: ServiceWorker, engine: Engine): () => void {
+// The service worker of today: while a page is open, a new version of it may take over.
+function current({ active }: ServiceWorkerRegistration): ServiceWorker {
+  if (active) return active;
+  throw new PunaError('unsupported', 'The service worker of this page was removed; register it again.');
+}
+
+function serve(registration: ServiceWorkerRegistration, engine: Engine): () => void {
   const stops: (() => void)[] = [];
-  // The browser ends idle service workers; one that starts again asks for the engine.
-  const offer = () => {
+  const offer = (worker: ServiceWorker) => {
     const { port1, port2 } = new MessageChannel();
     const cancelAll = serveCalls(portOf(port1), engineCalls(engine));
     stops.push(() => {
@@ -53,15 +58,16 @@ function serve(worker: ServiceWorker, engine: Engine): () => void {
     });
     worker.postMessage({ type: 'engine', model: engine.info.name } satisfies ToServiceWorker, [port2]);
   };
-  const onMessage = ({ data }: MessageEvent<ToPage>) => {
-    if (data.type === 'who') offer();
+  // The browser ends idle service workers; one that starts again, or takes over, asks for the engine.
+  const onMessage = ({ data, source }: MessageEvent<ToPage>) => {
+    if (data.type === 'who') offer(source as ServiceWorker);
   };
   navigator.serviceWorker.addEventListener('message', onMessage);
-  offer();
+  offer(current(registration));
   return () => {
     navigator.serviceWorker.removeEventListener('message', onMessage);
     stops.forEach((stop) => stop());
-    worker.postMessage({ type: 'gone' } satisfies ToServiceWorker);
+    registration.active?.postMessage({ type: 'gone' } satisfies ToServiceWorker);
   };
 }
 
@@ -77,7 +83,7 @@ function engineCalls(engine: Engine): Handlers {
   };
 }
 
-async function keepOffline(worker: ServiceWorker, more: readonly string[]): Promise<void> {
+async function keepOffline(registration: ServiceWorkerRegistration, more: readonly string[]): Promise<void> {
   const urls = new Set<string>([document.URL.replace(/#.*/, ''), ...more.map((url) => new URL(url, document.baseURI).href)]);
   for (const { name, initiatorType } of performance.getEntriesByType('resource') as PerformanceResourceTiming[]) {
     if (initiatorType !== 'fetch' && initiatorType !== 'xmlhttprequest' && initiatorType !== 'beacon') urls.add(name);
@@ -86,7 +92,9 @@ async function keepOffline(worker: ServiceWorker, more: readonly string[]): Prom
   for (const file of crossOriginIsolated ? [...kEngineFiles, ...kThreadFiles] : kEngineFiles) urls.add(new URL(file, folder).href);
   const sameOrigin = [...urls].filter((url) => new URL(url).origin === location.origin);
   const { port1, port2 } = new MessageChannel();
-  const done = new Promise<void>((resolve) => (port1.onmessage = () => resolve()));
-  worker.postMessage({ type: 'keep', urls: sameOrigin } satisfies ToServiceWorker, [port2]);
-  await done;
+  const answer = new Promise<ErrorData | null>((resolve) => (port1.onmessage = ({ data }) => resolve(data)));
+  current(registration).postMessage({ type: 'keep', urls: sameOrigin } satisfies ToServiceWorker, [port2]);
+  const failure = await answer;
+  port1.close();
+  if (failure) throw fromErrorData(failure);
 }

@@ -1,5 +1,6 @@
 // The engine as pages use it: answers, stopping, a lost GPU, several tabs, the service worker. The model is made up.
 import assert from 'node:assert/strict';
+import fs from 'node:fs';
 import path from 'node:path';
 import test, { after, before, beforeEach } from 'node:test';
 import { madeUpBytes } from '../support/server.mjs';
@@ -7,10 +8,13 @@ import { buildFake, outcome, startBrowser } from './harness.mjs';
 
 const bytes = madeUpBytes(300_000);
 let run;
+let fake; // the folder of the bundles
+let changing; // a service worker that a test replaces
 
 before(async () => {
-  const fake = await buildFake('build/test/fake');
-  run = await startBrowser({ folders: { '/service_worker.js': path.resolve(fake, 'service_worker.js') } });
+  fake = path.resolve(await buildFake('build/test/fake'));
+  changing = path.join(fake, 'changing.js');
+  run = await startBrowser({ folders: { '/service_worker.js': path.join(fake, 'service_worker.js'), '/changing.js': changing } });
 });
 after(() => run?.stop());
 beforeEach(() => {
@@ -232,6 +236,28 @@ test('the service worker answers /v1 fetches of the page, after a restart too, a
   await page.reload();
   const none = await outcome(page, post, chat());
   assert.deepEqual([none.status, /No open page/.test(none.text)], [503, true]);
+  await context.close();
+});
+
+test('a page that is open when a new service worker takes over goes on serving, and hears what it cannot keep', async () => {
+  const { context, page } = await run.open();
+  const publish = (before) => fs.writeFileSync(changing, before + fs.readFileSync(path.join(fake, 'service_worker.js'), 'utf8'));
+  const models = `const response = await fetch('/v1/models'); return [response.status, (await response.json()).data?.[0].id];`;
+  publish('');
+  await outcome(page, `${load} globalThis.link = await Puna.serviceWorker('/changing.js'); link.serve(engine); await link.keepOffline();`);
+  assert.deepEqual(await outcome(page, models), [200, 'm.gguf']);
+  // The second version cannot open its cache.
+  publish(`caches.open = () => Promise.reject(new DOMException('no room', 'QuotaExceededError'));`);
+  const takenOver = `const changed = new Promise((resolve) => navigator.serviceWorker.addEventListener('controllerchange', resolve, { once: true }));
+    await (await navigator.serviceWorker.getRegistration()).update(); await changed;`;
+  await outcome(page, takenOver);
+  assert.deepEqual(await outcome(page, models), [200, 'm.gguf']);
+  const keep = `return Promise.race([link.keepOffline(), new Promise((resolve) => setTimeout(resolve, 5000, 'nothing came'))]);`;
+  assert.equal((await outcome(page, keep)).code, 'quota');
+  publish('/* the third */');
+  await outcome(page, takenOver);
+  assert.equal(await outcome(page, keep), undefined);
+  assert.deepEqual(await outcome(page, models), [200, 'm.gguf']);
   await context.close();
 });
 
