@@ -43,6 +43,9 @@ export function findInCatalogue(name: string): CatalogueEntry | null {
   return catalogue.find((entry) => entry.name === full) ?? null;
 }
 
+// Whether a text could be a name in a catalogue.
+export const looksLikeName = (text: string): boolean => /^[A-Za-z0-9][\w.-]{0,79}(:[A-Za-z0-9][\w.-]{0,79})?$/.test(text);
+
 export function unknownName(name: string, kept: readonly string[]): PunaError {
   const names = [...catalogue.map((entry) => entry.name.replace(/:latest$/, '')), ...kept];
   return new PunaError('not_found', `There is no model "${name}"; there are ${names.join(', ')}. Other models are loaded by a URL, hf:owner/repo/file.gguf, or a file.`);

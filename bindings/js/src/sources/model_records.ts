@@ -73,6 +73,12 @@ export async function allModelRecords(store: BlobStore): Promise<ModelRecord[]> 
   return records;
 }
 
+// The complete model of this id, else of this name; null where there is none.
+export async function findStored(store: BlobStore, nameOrId: string): Promise<ModelRecord | null> {
+  const complete = (await allModelRecords(store)).filter((record) => record.complete);
+  return complete.find(({ id }) => id === nameOrId) ?? complete.find(({ name }) => name === nameOrId) ?? null;
+}
+
 export async function listModels(stores: readonly BlobStore[]): Promise<StoredModel[]> {
   const models: StoredModel[] = [];
   for (const store of stores) {

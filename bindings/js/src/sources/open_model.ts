@@ -1,12 +1,12 @@
 // A source as the files that the engine reads. Read next: remote_model.ts, local_model.ts.
 import type { ModelFiles } from '../engine/model_files.js';
 import type { BlobStore } from '../storage/blob_store.js';
-import { findInCatalogue, unknownName } from './catalogue.js';
+import { findInCatalogue, looksLikeName, unknownName } from './catalogue.js';
 import { keepFiles, localModel } from './local_model.js';
-import { allModelRecords, getModelRecord } from './model_records.js';
+import { allModelRecords, findStored, getModelRecord } from './model_records.js';
 import type { Progress } from './progress.js';
 import { openFolder, openGguf, openRecord, type RemoteModelOptions } from './remote_model.js';
-import type { SourceSpec } from './source.js';
+import { noSource, type SourceSpec } from './source.js';
 
 export interface OpenOptions extends Omit<RemoteModelOptions, 'store' | 'progress'> {
   openStore: () => Promise<BlobStore>; // called only where files are stored
@@ -34,9 +34,10 @@ async function openName(name: string, options: RemoteModelOptions): Promise<Mode
     const digest = `sha256-${entry.sha256}`;
     return openGguf({ id: digest, name: entry.name, url: entry.url, digest, size: entry.bytes }, options);
   }
-  const records = (await allModelRecords(options.store)).filter(({ complete }) => complete);
-  const record = records.find((each) => each.name === name);
-  const stored = record ? await openRecord(record, options) : null;
+  const record = await findStored(options.store, name);
+  const stored = record && (await openRecord(record, options));
   if (stored) return stored;
-  throw unknownName(name, records.map((each) => each.name).filter((each) => !findInCatalogue(each)));
+  if (!looksLikeName(name)) throw noSource(name);
+  const kept = (await allModelRecords(options.store)).filter((each) => each.complete && !findInCatalogue(each.name));
+  throw unknownName(name, kept.map((each) => each.name));
 }

@@ -9,7 +9,7 @@ export interface UrlSource {
   name?: string;
 }
 
-// A name in the catalogue, "hf:owner/repo/file.gguf", a URL, or files of this machine.
+// A name in the catalogue, name or id of a stored model, "hf:owner/repo/file.gguf", a URL, or files of this machine.
 export type ModelSource =
   | string
   | URL
@@ -57,8 +57,13 @@ export async function toSourceSpec(source: ModelSource, base: string): Promise<S
 function fromText(text: string, base: string): SourceSpec {
   if (text.startsWith('hf:')) return fromUrl({ url: hubUrl(text) }, base);
   if (/^https?:\/\//i.test(text) || /^\.{0,2}\//.test(text)) return fromUrl({ url: text }, base);
-  if (/^[A-Za-z0-9][\w.-]{0,79}(:[A-Za-z0-9][\w.-]{0,79})?$/.test(text)) return { kind: 'name', id: text, name: text };
-  throw new PunaError('invalid_argument', `"${text}" is neither a name in the catalogue, nor hf:owner/repo/file.gguf, nor a URL.`);
+  // A stored model has the name of its file, which may be anything but an address.
+  if (text !== '' && !/^[a-z][a-z0-9+.-]*:\/\//i.test(text)) return { kind: 'name', id: text, name: text };
+  throw noSource(text);
+}
+
+export function noSource(text: string): PunaError {
+  return new PunaError('invalid_argument', `"${text}" is neither a name in the catalogue or of a stored model, nor hf:owner/repo/file.gguf, nor a URL.`);
 }
 
 // hf:owner/repo[@revision]/file.gguf, or without a file: a folder.

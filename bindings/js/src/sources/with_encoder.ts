@@ -2,7 +2,7 @@
 import type { ModelFiles } from '../engine/model_files.js';
 import { PunaError } from '../errors.js';
 import { findInCatalogue } from './catalogue.js';
-import { allModelRecords, encoderOf, getModelRecord, putEncoderOf } from './model_records.js';
+import { encoderOf, findStored, getModelRecord, putEncoderOf } from './model_records.js';
 import { openModel, type OpenOptions } from './open_model.js';
 import type { Progress } from './progress.js';
 import type { BlobStore } from '../storage/blob_store.js';
@@ -49,7 +49,7 @@ async function recordId(spec: SourceSpec, store: BlobStore): Promise<string | nu
   if (spec.kind !== 'name') return spec.id;
   const entry = findInCatalogue(spec.name);
   if (entry) return `sha256-${entry.sha256}`;
-  return (await allModelRecords(store)).find(({ name, complete }) => name === spec.name && complete)?.id ?? null;
+  return (await findStored(store, spec.name))?.id ?? null;
 }
 
 // The encoder that a stored model was loaded with; null: none.

@@ -131,6 +131,12 @@ test('local files are read in place, and kept when asked for', async () => {
   const again = await outcome(page, `const engine = await Puna.load('mine.gguf'); await engine.close(); return engine.info.device.name;`);
   assert.equal(again, local[2]);
   assert.equal(await outcome(page, `return Puna.models.delete('mine.gguf')`), 9_000_000);
+  const odd = await outcome(
+    page,
+    `const name = 'Моя Model (1).gguf'; const keeping = await Puna.load(new File(['x'], name), { keep: true }); await keeping.close();
+     const engine = await Puna.load(name); await engine.close(); return [engine.info.name === name, await Puna.models.delete(name)];`,
+  );
+  assert.deepEqual(odd, [true, 1]);
   const folder = await outcome(
     page,
     `const files = [['f/config.json', '{}'], ['f/model.safetensors', 'xyz']].map(([path, text]) => { const file = new File([text], path.slice(2)); Object.defineProperty(file, 'webkitRelativePath', { value: path }); return file; });

@@ -8,11 +8,14 @@ import { catalogue, findInCatalogue } from '../../src/sources/catalogue.js';
 import { weightFiles } from '../../src/sources/folder.js';
 import { knownOnHub, parsePointer, pointerAddress } from '../../src/sources/hub.js';
 import { DownloadProgress, type Progress, Rate } from '../../src/sources/progress.js';
+import { openModel } from '../../src/sources/open_model.js';
 import { toSourceSpec } from '../../src/sources/source.js';
+import { MemoryStore } from '../support/memory_store.js';
 import { startServer } from '../support/server.mjs';
 
 const base = 'https://site.example/app/';
 const hex = 'ab'.repeat(32);
+const inMemory = (store: MemoryStore) => ({ openStore: async () => store, signal: new AbortController().signal, onProgress: () => undefined });
 
 test('texts and addresses become what crosses to the worker', async () => {
   const spec = async (source: Parameters<typeof toSourceSpec>[0]) => toSourceSpec(source, base);
@@ -45,10 +48,25 @@ test('texts and addresses become what crosses to the worker', async () => {
 });
 
 test('what is no source is refused', async () => {
-  for (const bad of ['', 'a b', 'hf:x', 'ftp://h/m.gguf', 'c:\\m.gguf', '/m\u0000'.slice(0, 0)]) {
+  for (const bad of ['', 'hf:x', 'ftp://h/m.gguf']) {
     await assert.rejects(async () => toSourceSpec(bad, base), { code: 'invalid_argument' }, bad);
   }
   for (const bad of [null, 5, {}, undefined]) await assert.rejects(async () => toSourceSpec(bad as never, base), { code: 'invalid_argument' });
+  const open = async (name: string) => openModel(await toSourceSpec(name, base), inMemory(new MemoryStore()));
+  for (const bad of ['a b', 'c:\\m.gguf', '_m']) await assert.rejects(open(bad), { code: 'invalid_argument', message: new RegExp('neither a name') });
+  await assert.rejects(open('llama9'), { code: 'not_found', message: /smollm2/ });
+});
+
+test('a file that was kept is loaded by its name, whatever that is, and by its id', async () => {
+  const store = new MemoryStore();
+  const names = ['tiny.gguf', 'Llama-3.2-1B (1).gguf', 'Qwen3+tools.gguf', 'модель.gguf', '_m.gguf', `${'a'.repeat(120)}.gguf`, 'c:\\m.gguf', 'smollm2'];
+  for (const name of names) {
+    const kept = await openModel(await toSourceSpec(new File([name], name), base), { ...inMemory(store), keep: true });
+    for (const text of name === 'smollm2' ? [`kept:${name}`] : [name, `kept:${name}`]) {
+      const again = await openModel(await toSourceSpec(text, base), inMemory(store));
+      assert.deepEqual([again.name, await again.verified], [name, await kept.verified], text);
+    }
+  }
 });
 
 test('the catalogue is that of the native program', () => {
