@@ -2,6 +2,7 @@
 // stored when it is whole; SHA-256 follows in the order of the file. Read next: fetch_range.ts, ../storage/blob_store.ts.
 import { PunaError, throwIfAborted, toPunaError } from '../errors.js';
 import { type BlobReader, type BlobStore, chunkCount, chunkLength, kChunkBytes, type PartialBlob } from '../storage/blob_store.js';
+import { openHeld } from '../storage/held_blob.js';
 import { checkQuota, storageIsFull } from '../storage/quota.js';
 import { ChunkWriter } from './chunk_writer.js';
 import { Event } from './event.js';
@@ -385,7 +386,7 @@ export class Download {
     }
     this.partial = null; // reads wait until it is a blob
     await partial.commit(digest, this.known!.size!);
-    this.reader = await this.store.open(digest);
+    this.reader = await openHeld(this.store, digest);
   }
 }
 

@@ -1,7 +1,7 @@
 // What is kept of each model: its name, where it came from, and its files. For finding it again offline, listing and deleting.
 import { PunaError } from '../errors.js';
 import type { BlobStore, StoreKind } from '../storage/blob_store.js';
-import { downloadLock, withLock } from '../storage/locks.js';
+import { blobLock, downloadLock, withLocks } from '../storage/locks.js';
 import { clearTexts } from '../prefixes/prefix_store.js';
 import { type AddressRecord, addressKey, modelDigest, textSha256 } from './keys.js';
 
@@ -99,38 +99,56 @@ export async function listModels(stores: readonly BlobStore[]): Promise<StoredMo
   return models;
 }
 
-// Removes the models of this name or id, with encoders that no other model has, all files that no other has, and what is kept of texts. Returns the bytes that were freed.
+// What goes when models are deleted from a store.
+interface Removal {
+  store: BlobStore;
+  records: ModelRecord[];
+  encoders: EncoderRecord[];
+  files: { name: string; url: string | null }[]; // that no other model has
+}
+
+// Removes the models of this name or id, with encoders that no other model has, all files that no other has, and what is kept of texts: all
+// of it, or nothing where a file is in use. Returns the bytes that were freed.
 export async function deleteModels(stores: readonly BlobStore[], nameOrId: string): Promise<number> {
-  let found = false;
-  let freed = 0;
-  for (const store of stores) {
-    const records = await allModelRecords(store);
-    const named = (record: ModelRecord) => [record.id, record.name, record.name.replace(/:latest$/, '')].includes(nameOrId);
-    const gone = new Set(records.filter(named).map(({ id }) => id));
-    const encoders = await allEncoders(store);
-    for (const { model, mmproj } of encoders) {
-      if (gone.has(model) && !encoders.some((each) => each.mmproj === mmproj && !gone.has(each.model))) gone.add(mmproj);
-    }
-    const wanted = ({ id }: ModelRecord) => gone.has(id);
-    for (const { model } of encoders.filter((each) => gone.has(each.model))) await store.records.delete(kEncoderPrefix + (await textSha256(model)));
-    const name = (part: PartRecord) => storedName(store, part);
-    const others = new Set(await Promise.all(records.filter((record) => !wanted(record)).flatMap(({ parts }) => parts.map(name))));
-    const sizes = new Map((await store.list()).map(({ name, bytes }) => [name, bytes]));
-    for (const record of records.filter(wanted)) {
-      found = true;
-      for (const part of record.parts) {
-        const file = await name(part);
-        if (others.has(file)) continue;
-        await removeFile(store, file);
-        if (part.url !== null) await store.records.delete(await addressKey(part.url));
-        freed += sizes.get(file) ?? 0;
-        sizes.delete(file);
-      }
-      await store.records.delete(kPrefix + (await textSha256(record.id)));
-      freed += await clearTextsOf(record);
-    }
+  const removals: Removal[] = [];
+  for (const store of stores) removals.push(await removalOf(store, nameOrId));
+  if (removals.every(({ records }) => records.length === 0)) throw new PunaError('not_found', `No model "${nameOrId}" is stored; Puna.models.list() tells which are.`);
+  return whileUnused(removals.flatMap(({ files }) => files.map(({ name }) => name)), async () => {
+    let freed = 0;
+    for (const removal of removals) freed += await remove(removal);
+    return freed;
+  });
+}
+
+async function removalOf(store: BlobStore, nameOrId: string): Promise<Removal> {
+  const all = await allModelRecords(store);
+  const named = (record: ModelRecord) => [record.id, record.name, record.name.replace(/:latest$/, '')].includes(nameOrId);
+  const gone = new Set(all.filter(named).map(({ id }) => id));
+  const encoders = await allEncoders(store);
+  for (const { model, mmproj } of encoders) {
+    if (gone.has(model) && !encoders.some((each) => each.mmproj === mmproj && !gone.has(each.model))) gone.add(mmproj);
   }
-  if (!found) throw new PunaError('not_found', `No model "${nameOrId}" is stored; Puna.models.list() tells which are.`);
+  const fileOf = async (part: PartRecord) => ({ name: await storedName(store, part), url: part.url });
+  const filesOf = (records: readonly ModelRecord[]) => Promise.all(records.flatMap(({ parts }) => parts.map(fileOf)));
+  const records = all.filter(({ id }) => gone.has(id));
+  const others = new Set((await filesOf(all.filter(({ id }) => !gone.has(id)))).map(({ name }) => name));
+  const files = (await filesOf(records)).filter(({ name }) => !others.has(name));
+  return { store, records, encoders: encoders.filter(({ model }) => gone.has(model)), files };
+}
+
+// The records go last: what is left of a model when something fails can be listed, and deleted again.
+async function remove({ store, records, encoders, files }: Removal): Promise<number> {
+  const sizes = new Map((await store.list()).map(({ name, bytes }) => [name, bytes]));
+  let freed = 0;
+  for (const record of records) freed += await clearTextsOf(record);
+  for (const { name } of files) {
+    await store.remove(name);
+    freed += sizes.get(name) ?? 0;
+    sizes.delete(name);
+  }
+  for (const { url } of files) if (url !== null) await store.records.delete(await addressKey(url));
+  for (const { model } of encoders) await store.records.delete(kEncoderPrefix + (await textSha256(model)));
+  for (const { id } of records) await store.records.delete(kPrefix + (await textSha256(id)));
   return freed;
 }
 
@@ -140,13 +158,21 @@ async function clearTextsOf({ parts }: ModelRecord): Promise<number> {
   return clearTexts(await modelDigest(parts.map(({ path, digest }) => ({ path, digest: digest! }))));
 }
 
-// Not while a tab downloads it.
-function removeFile(store: BlobStore, name: string): Promise<void> {
+// Not while a tab downloads one of the files or has it open. A worker that has just been ended gives its locks back a moment later.
+async function whileUnused<T>(files: readonly string[], run: () => Promise<T>): Promise<T> {
+  const sorted = [...new Set(files)].sort();
   const signal = AbortSignal.timeout(1000);
-  return withLock(downloadLock(name), signal, () => store.remove(name)).catch((error: unknown) => {
-    const busy = signal.aborted || (error as Error).name === 'NoModificationAllowedError';
+  let begun = false;
+  const begin = () => {
+    begun = true;
+    return run();
+  };
+  try {
+    return await withLocks([...sorted.map(downloadLock), ...sorted.map(blobLock)], signal, begin);
+  } catch (error) {
+    const busy = begun ? (error as Error).name === 'NoModificationAllowedError' : signal.aborted;
     throw busy ? new PunaError('in_use', 'The model is open or being downloaded in a tab; close its engine there first.') : error;
-  });
+  }
 }
 
 // Of a file in the store: its digest, or the key of its download.

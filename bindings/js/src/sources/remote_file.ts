@@ -2,6 +2,7 @@
 import { Download, type DownloadOptions } from '../download/download.js';
 import type { ModelPart } from '../engine/model_files.js';
 import type { BlobReader, BlobStore } from '../storage/blob_store.js';
+import { openHeld } from '../storage/held_blob.js';
 import { downloadLock, withLock } from '../storage/locks.js';
 import { knownOnHub } from './hub.js';
 import { type AddressRecord, addressKey } from './keys.js';
@@ -68,7 +69,7 @@ async function openLocked(file: RemoteFile, key: string, options: RemoteOptions,
 
 async function openStored(file: RemoteFile, key: string, { store, progress }: RemoteOptions): Promise<OpenedFile | null> {
   const digest = file.digest ?? ((await store.records.get(key)) as AddressRecord | null)?.digest;
-  const reader = digest ? await store.open(digest) : null;
+  const reader = digest ? await openHeld(store, digest) : null;
   if (!digest || !reader) return null;
   progress.update(file.path, { done: reader.size, total: reader.size });
   return { part: partOf(file.path, reader), digest: Promise.resolve(digest), close: () => reader.close() };

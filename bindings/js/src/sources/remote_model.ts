@@ -2,6 +2,7 @@
 import { toPunaError } from '../errors.js';
 import type { ModelFiles, ModelPart } from '../engine/model_files.js';
 import type { BlobStore } from '../storage/blob_store.js';
+import { openHeld } from '../storage/held_blob.js';
 import { weightFiles } from './folder.js';
 import { modelDigest } from './keys.js';
 import { type ModelRecord, type PartRecord, putModelRecord } from './model_records.js';
@@ -36,7 +37,7 @@ export async function openFolder(id: string, url: string, name: string, options:
 export async function openRecord(record: ModelRecord, { store, onProgress }: RemoteModelOptions): Promise<ModelFiles | null> {
   const opened: { part: ModelPart; close(): void }[] = [];
   for (const { path, digest } of record.parts) {
-    const reader = digest === null ? null : await store.open(digest);
+    const reader = digest === null ? null : await openHeld(store, digest);
     if (!reader) {
       opened.forEach((file) => file.close());
       return null;

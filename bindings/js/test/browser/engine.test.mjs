@@ -180,6 +180,8 @@ test('tabs share one engine; when the tab that runs it goes, the next takes over
   const leader = first.workers().length > 0 ? first : second;
   const other = leader === first ? second : first;
   assert.equal(other.workers().length, 0);
+  const rest = `return [await engine.countTokens({ messages: [{ role: 'user', content: 'Hi' }] }), (await engine.embedMedia(new Blob(['x']))).length];`;
+  assert.deepEqual(await outcome(other, rest), [1, 4]);
   const chat = { request: { messages: [], seed: 2, fake: { tokens: 60, delay: 20 } } };
   assert.equal((await outcome(leader, read, { request: { ...chat.request, fake: {} } })).text, words(5, 2));
   const answer = outcome(other, read, chat);

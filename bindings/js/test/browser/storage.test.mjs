@@ -176,6 +176,28 @@ test('what a cut may leave behind is removed at the next visit', async () => {
   await context.close();
 });
 
+for (const storage of ['opfs', 'indexeddb']) {
+  test(`storage ${storage}: a model whose encoder is open in a tab cannot be deleted, and stays whole`, async () => {
+    const { context, page } = await run.open();
+    const second = await run.openPage(context);
+    serve();
+    serve({ bytes: madeUpBytes(5_000_000, 7) }, '/mmproj.gguf');
+    const open = `globalThis.engine = await Puna.load('/m.gguf', { mmproj: '/mmproj.gguf', storage: arg }); return 'open';`;
+    // Where it is downloaded, and where it is there already.
+    for (let visit = 0; visit < 2; ++visit) {
+      assert.equal(await outcome(page, open, storage), 'open');
+      const before = await stored(second);
+      assert.deepEqual(before.map(({ name, complete, mmproj }) => [name, complete, mmproj !== null]).sort(), [['m.gguf', true, true], ['mmproj.gguf', true, false]]);
+      assert.equal((await outcome(second, `return Puna.models.delete('m.gguf')`)).code, 'in_use');
+      assert.deepEqual(await stored(second), before);
+      await outcome(page, 'return engine.close()');
+    }
+    assert.equal(await outcome(second, `return Puna.models.delete('m.gguf')`), size + 5_000_000);
+    assert.deepEqual(await stored(second), []);
+    await context.close();
+  });
+}
+
 test('two tabs at once download a file once', async () => {
   const { context, page } = await run.open();
   const second = await run.openPage(context);

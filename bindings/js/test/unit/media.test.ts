@@ -9,6 +9,7 @@ import { deleteModels, listModels } from '../../src/sources/model_records.js';
 import type { Progress } from '../../src/sources/progress.js';
 import { type SourceSpec, splitEncoder, toSourceSpec } from '../../src/sources/source.js';
 import { openWithEncoder, rememberEncoder, storedEncoder } from '../../src/sources/with_encoder.js';
+import { installFakeLocks } from '../support/fake_locks.js';
 import { MemoryStore } from '../support/memory_store.js';
 import { madeUpBytes } from '../support/server.mjs';
 
@@ -100,4 +101,33 @@ test('a model that is stored with an encoder has it at the next load, and takes 
   ]);
   assert.equal(await deleteModels([store], 'm.gguf'), 6_000_000);
   assert.deepEqual(await listModels([store]), []);
+});
+
+test('a model whose encoder is open stays as it is when it is to be deleted, and so does one that a store cannot delete', async () => {
+  const removeLocks = installFakeLocks();
+  const awake = setInterval(() => undefined, 1000); // Node ends where nothing but the time limit of a signal is waited for
+  try {
+    const store = new MemoryStore();
+    const files = ['m.gguf', 'mmproj.gguf'].map((name) => new File([name], name));
+    const [model, encoder] = await Promise.all(files.map((file) => toSourceSpec(file, 'https://site.example/')));
+    const options = { openStore: async () => store, signal: new AbortController().signal, keep: true };
+    const opened = await openWithEncoder(model!, encoder!, () => undefined, options);
+    await rememberEncoder(model!, encoder!, true, options.openStore);
+    opened.close(); // an engine goes on reading its encoder only
+    const before = [await listModels([store]), [...store.blobs.keys()]];
+    await assert.rejects(deleteModels([store], 'm.gguf'), { code: 'in_use' });
+    assert.deepEqual([await listModels([store]), [...store.blobs.keys()]], before);
+    opened.mmproj!.close();
+    // What cannot be removed can be listed, and deleted later.
+    const remove = store.remove.bind(store);
+    store.remove = () => Promise.reject(new DOMException('It is locked.', 'NoModificationAllowedError'));
+    await assert.rejects(deleteModels([store], 'm.gguf'), { code: 'in_use' });
+    assert.deepEqual([await listModels([store]), [...store.blobs.keys()]], before);
+    store.remove = remove;
+    assert.equal(await deleteModels([store], 'm.gguf'), 'm.ggufmmproj.gguf'.length);
+    assert.deepEqual([await listModels([store]), await store.records.keys()], [[], []]);
+  } finally {
+    clearInterval(awake);
+    removeLocks();
+  }
 });
