@@ -2,8 +2,12 @@
 import type { ChatChunk, ChatCompletion, ChatMessage, CompletionChunk, ToolCall } from './openai_types.js';
 import { PunaError } from './errors.js';
 
+// Lists with an element a token: `content` of chats; of completions `tokens`, `token_logprobs` and others too.
+type Logprobs = Record<string, unknown[]> | null;
+
 interface Choice {
   message: ChatMessage;
+  logprobs: Logprobs;
   finish_reason: string | null;
 }
 
@@ -14,13 +18,14 @@ export async function collectChat(chunks: AsyncIterable<ChatChunk>): Promise<Cha
   for await (const chunk of chunks) {
     last = chunk;
     tail = { usage: chunk.usage ?? tail.usage, timings: chunk.timings ?? tail.timings };
-    for (const { index, delta, finish_reason } of chunk.choices) {
-      const choice = choices.get(index) ?? { message: { role: 'assistant', content: '' }, finish_reason: null };
+    for (const { index, delta, logprobs, finish_reason } of chunk.choices) {
+      const choice: Choice = choices.get(index) ?? { message: { role: 'assistant', content: '' }, logprobs: null, finish_reason: null };
       choices.set(index, choice);
       const { message } = choice;
       if (delta.content) message.content += delta.content;
       if (delta.reasoning_content) message.reasoning_content = (message.reasoning_content ?? '') + delta.reasoning_content;
       for (const piece of delta.tool_calls ?? []) addToolCall((message.tool_calls ??= []), piece);
+      choice.logprobs = withLogprobs(choice.logprobs, logprobs);
       choice.finish_reason = finish_reason ?? choice.finish_reason;
     }
   }
@@ -44,16 +49,24 @@ function addToolCall(calls: ToolCall[], piece: { index: number; id?: string; fun
   call.function.arguments += piece.function?.arguments ?? '';
 }
 
+// Those of a chunk behind the ones that came before; null where there are none.
+function withLogprobs(all: Logprobs, piece: unknown): Logprobs {
+  if (!piece) return all;
+  const lists = all ?? {};
+  for (const [name, list] of Object.entries(piece as NonNullable<Logprobs>)) (lists[name] ??= []).push(...list);
+  return lists;
+}
+
 export async function collectCompletion(chunks: AsyncIterable<CompletionChunk>): Promise<CompletionChunk> {
-  const choices = new Map<number, { text: string; finish_reason: string | null }>();
+  const choices = new Map<number, { text: string; logprobs: Logprobs; finish_reason: string | null }>();
   let last: CompletionChunk | null = null;
   let tail: Pick<CompletionChunk, 'usage' | 'timings'> = {};
   for await (const chunk of chunks) {
     last = chunk;
     tail = { usage: chunk.usage ?? tail.usage, timings: chunk.timings ?? tail.timings };
-    for (const { index, text, finish_reason } of chunk.choices) {
-      const choice = choices.get(index) ?? { text: '', finish_reason: null };
-      choices.set(index, { text: choice.text + text, finish_reason: finish_reason ?? choice.finish_reason });
+    for (const { index, text, logprobs, finish_reason } of chunk.choices) {
+      const choice = choices.get(index) ?? { text: '', logprobs: null, finish_reason: null };
+      choices.set(index, { text: choice.text + text, logprobs: withLogprobs(choice.logprobs, logprobs), finish_reason: finish_reason ?? choice.finish_reason });
     }
   }
   if (!last) throw new PunaError('internal', 'The engine ended without an answer.');

@@ -131,7 +131,7 @@ export interface ChatCompletion {
   object: 'chat.completion';
   created: number;
   model: string;
-  choices: { index: number; message: ChatMessage; finish_reason: string | null }[];
+  choices: { index: number; message: ChatMessage; finish_reason: string | null; logprobs?: unknown }[];
   usage?: Usage;
   timings?: Timings;
 }
