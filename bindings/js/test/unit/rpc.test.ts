@@ -101,8 +101,9 @@ test('closing fails what runs and what comes', async () => {
   await assert.rejects(client.call('count', { n: 1 }), { code: 'closed' });
 });
 
-test('a client that is closed has its calls cancelled, and the next one at its port hears nothing of them', async () => {
+test('a client that is closed has its calls cancelled, and the next one at its port hears nothing of them', async (t) => {
   const { port1, port2 } = new MessageChannel();
+  t.after(() => port1.close());
   const outcomes: string[] = [];
   serveCalls(portOf(port2 as never), {
     count: (async (params: never, context: CallContext) => {
@@ -121,7 +122,6 @@ test('a client that is closed has its calls cancelled, and the next one at its p
   const seen = events.length;
   assert.equal(await second.call('wait', null, { onEvent: (event) => events.push(event) }), 'waited');
   assert.deepEqual([events.length, outcomes], [seen, ['stopped']]);
-  port1.close();
 });
 
 test('what cannot be cloned is an invalid argument', async () => {
