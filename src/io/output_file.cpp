@@ -16,6 +16,8 @@
 #include <thread>
 #include <utility>
 
+#include "io/new_file.h"
+
 namespace puna::io {
 
 namespace {
@@ -30,7 +32,6 @@ constexpr std::chrono::milliseconds kReaderWait{5000};
 constexpr std::chrono::milliseconds kReaderLook{20};
 // Names have at most 255 bytes; the rest is for what makes the part's own.
 constexpr size_t kPartNameBytes = 200;
-constexpr int kPartTries = 100;
 
 std::string reason(int error = errno) { return std::generic_category().message(error); }
 
@@ -197,17 +198,15 @@ void keep_permissions(int fd, const std::string& path) {
 Result<std::unique_ptr<ByteSink>> open_part(const OutputPlace& place) {
   const std::string folder = folder_of(place.path);
   const std::string stem = folder + place.path.substr(folder.size(), kPartNameBytes);
-  for (int n = 0; n < kPartTries; ++n) {
-    // Never an existing file: it may be someone's, or a link that leads elsewhere.
-    std::string part = n == 0 ? fmt::format("{}.{}.part", stem, ::getpid())
-                              : fmt::format("{}.{}-{}.part", stem, ::getpid(), n);
-    const int fd = ::open(part.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (fd < 0 && errno == EEXIST) continue;
-    if (fd < 0) return cannot_write(place.name);
-    keep_permissions(fd, place.path);
-    return std::make_unique<FileSink>(place, std::move(part), fd);
-  }
-  return cannot_write(place.name, EEXIST);
+  auto part = open_new_file(
+      [&](int n) {
+        return n == 0 ? fmt::format("{}.{}.part", stem, ::getpid())
+                      : fmt::format("{}.{}-{}.part", stem, ::getpid(), n);
+      },
+      0666);
+  if (!part) return cannot_write(place.name, part.error());
+  keep_permissions(part->fd, place.path);
+  return std::make_unique<FileSink>(place, std::move(part->path), part->fd);
 }
 
 Result<int> open_stream(const OutputPlace& place) {

@@ -199,8 +199,8 @@ Result<LinkFolder> LinkFolder::create(
     return base::fail(ErrorCode::kInvalidArgument,
                       fmt::format("the blob {} of \"{}\" was not sent", digest.text(), name));
   }
-  LinkFolder out(store::aside_path(layout.blobs()));
-  PUNA_TRY(store::make_folders(out.path_));
+  PUNA_TRY(std::string folder, store::make_aside_folder(layout.blobs()));
+  LinkFolder out(std::move(folder));
   for (const auto& [name, digest] : files) {
     std::error_code error;
     const fs::path blob = fs::absolute(layout.blob(digest), error);

@@ -7,9 +7,8 @@ namespace puna::store {
 using base::Result;
 
 Result<std::unique_ptr<BlobFile>> BlobFile::create(const Layout& layout) {
-  std::string path = aside_path(layout.blobs());
-  PUNA_TRY(OutputFile file, OutputFile::open(path, OutputFile::Mode::kTruncate));
-  return std::unique_ptr<BlobFile>(new BlobFile(std::move(file), std::move(path)));
+  PUNA_TRY(OutputFile file, OutputFile::create_aside(layout.blobs()));
+  return std::unique_ptr<BlobFile>(new BlobFile(std::move(file)));
 }
 
 BlobFile::~BlobFile() {

@@ -38,7 +38,7 @@ class BlobFile final : public io::ByteSink {
   base::Result<void> place(const Layout& layout);
 
  private:
-  BlobFile(OutputFile file, std::string path) : file_(std::move(file)), path_(std::move(path)) {}
+  explicit BlobFile(OutputFile file) : file_(std::move(file)), path_(file_->path()) {}
 
   std::optional<OutputFile> file_;
   std::string path_;  // empty: it has its place

@@ -11,6 +11,8 @@
 #include <system_error>
 #include <vector>
 
+#include "io/new_file.h"
+
 namespace puna::store {
 namespace {
 
@@ -23,6 +25,13 @@ constexpr size_t kPieceBytes =
 
 std::unexpected<base::Error> failed(std::string_view what, const std::string& path) {
   return std::unexpected(system_error(what, path, errno));
+}
+
+// A path for what is in the making, another each time. Other processes may have the same one: those
+// of two containers that share a store have the same numbers.
+std::string aside_path(const std::string& folder) {
+  static std::atomic<unsigned> n_made{0};
+  return fmt::format("{}/{}{}-{}", folder, kAsidePrefix, ::getpid(), n_made.fetch_add(1));
 }
 
 }  // namespace
@@ -95,23 +104,25 @@ Result<void> make_folders(const std::string& path) {
   return {};
 }
 
-std::string aside_path(const std::string& folder) {
-  static std::atomic<unsigned> n_made{0};
-  return fmt::format("{}/{}{}-{}", folder, kAsidePrefix, ::getpid(), n_made.fetch_add(1));
+Result<std::string> make_aside_folder(const std::string& folder) {
+  while (true) {
+    std::string path = aside_path(folder);
+    if (::mkdir(path.c_str(), 0755) == 0) return path;
+    if (errno != EEXIST) return failed("make the folder", path);
+  }
 }
 
 Result<void> write_text(const std::string& path, std::string_view text) {
   const std::string folder = std::filesystem::path(path).parent_path().string();
   PUNA_TRY(make_folders(folder));
-  const std::string aside = aside_path(folder);
+  PUNA_TRY(OutputFile file, OutputFile::create_aside(folder));
   const auto write = [&]() -> Result<void> {
-    PUNA_TRY(OutputFile file, OutputFile::open(aside, OutputFile::Mode::kTruncate));
     PUNA_TRY(file.write(std::as_bytes(std::span(text))));
     PUNA_TRY(file.sync());
-    return rename_file(aside, path);
+    return rename_file(file.path(), path);
   };
   Result<void> written = write();
-  if (!written) remove_file(aside);
+  if (!written) remove_file(file.path());
   return written;
 }
 
@@ -145,11 +156,16 @@ Result<void> check_space(const std::string& folder, std::string_view what, uint6
                   static_cast<double>(bytes) / kMegabyte));
 }
 
-Result<OutputFile> OutputFile::open(const std::string& path, Mode mode) {
-  const int flags = O_WRONLY | O_CREAT | O_CLOEXEC | (mode == Mode::kAppend ? O_APPEND : O_TRUNC);
-  Fd fd(::open(path.c_str(), flags, 0644));
+Result<OutputFile> OutputFile::open(const std::string& path) {
+  Fd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_TRUNC, 0644));
   if (!fd) return failed("write", path);
   return OutputFile(std::move(fd), path);
+}
+
+Result<OutputFile> OutputFile::create_aside(const std::string& folder) {
+  auto made = io::open_new_file([&](int) { return aside_path(folder); }, 0644);
+  if (!made) return std::unexpected(system_error("write in", folder, made.error()));
+  return OutputFile(Fd(made->fd), std::move(made->path));
 }
 
 Result<void> OutputFile::write(std::span<const std::byte> bytes) {

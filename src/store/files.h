@@ -34,10 +34,11 @@ base::Error system_error(std::string_view what, const std::string& path, int err
 
 // Errors: kNotFound, kIo, kCorrupt when the file has more than `max_bytes`.
 base::Result<std::string> read_text(const std::string& path, uint64_t max_bytes);
-// What write_text() leaves where the process dies in it begins so; no name of a model does.
+// What is in the making is called so, and what is left of it where the process dies; no name of a
+// model begins so.
 inline constexpr std::string_view kAsidePrefix = ".aside-";
-// A path in `folder` for a file in the making, another each time.
-std::string aside_path(const std::string& folder);
+// Makes a folder in `folder` for what is in the making, one that was not there; returns its path.
+base::Result<std::string> make_aside_folder(const std::string& folder);
 // Writes aside, syncs, then renames: after a crash the old or the new text is there. Makes the
 // folders above.
 base::Result<void> write_text(const std::string& path, std::string_view text);
@@ -55,11 +56,14 @@ base::Result<void> check_space(const std::string& folder, std::string_view what,
 
 class OutputFile {
  public:
-  enum class Mode { kTruncate, kAppend };
-  static base::Result<OutputFile> open(const std::string& path, Mode mode);
+  // In place of what is there; nobody else may be at it (a lock).
+  static base::Result<OutputFile> open(const std::string& path);
+  // A file in the making in `folder`, one that was not there.
+  static base::Result<OutputFile> create_aside(const std::string& folder);
 
   base::Result<void> write(std::span<const std::byte> bytes);
   base::Result<void> sync();  // to the disk
+  const std::string& path() const { return path_; }
 
  private:
   OutputFile(Fd fd, std::string path) : fd_(std::move(fd)), path_(std::move(path)) {}

