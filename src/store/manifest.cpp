@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 
 #include "base/json.h"
 #include "store/files.h"
@@ -31,12 +32,29 @@ Result<Layer> read_layer(const Json& json) {
   PUNA_TRY(const int64_t size, json.get_integer("size"));
   Result<Digest> parsed = Digest::parse(digest);
   if (!parsed) return fail(ErrorCode::kCorrupt, std::move(parsed.error().message));
-  constexpr int64_t kMaxBytes = int64_t{1} << 48;  // 256 TB: so that sums of layers do not overflow
-  if (size < 0 || size > kMaxBytes)
+  layer.bytes = static_cast<uint64_t>(size);
+  if (size < 0 || layer.bytes > kMaxModelBytes)
     return fail(ErrorCode::kCorrupt, fmt::format("The size {} of a layer is out of range.", size));
   layer.digest = *parsed;
-  layer.bytes = static_cast<uint64_t>(size);
   return layer;
+}
+
+// What only shows beside other layers.
+Result<void> check_sizes(const Manifest& manifest) {
+  std::map<Digest, uint64_t> sizes = {{manifest.config.digest, manifest.config.bytes}};
+  uint64_t sum = manifest.config.bytes;
+  for (const Layer& layer : manifest.layers) {
+    const auto [known, is_new] = sizes.emplace(layer.digest, layer.bytes);
+    if (known->second != layer.bytes) {
+      return fail(ErrorCode::kCorrupt,
+                  fmt::format("The layer {} has two sizes, {} and {}.", layer.digest.text(),
+                              known->second, layer.bytes));
+    }
+    sum += layer.bytes;  // of two numbers that are in range
+    if (sum > kMaxModelBytes)
+      return fail(ErrorCode::kCorrupt, "The sizes of the layers add up to more than 256 TB.");
+  }
+  return {};
 }
 
 }  // namespace
@@ -113,6 +131,7 @@ Result<Manifest> read_manifest(std::string_view text) {
     PUNA_TRY(Layer read, read_layer(layer));
     manifest.layers.push_back(std::move(read));
   }
+  PUNA_TRY(check_sizes(manifest));
   return manifest;
 }
 

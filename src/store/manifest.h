@@ -23,6 +23,9 @@ inline constexpr std::string_view kParametersType = "application/vnd.ollama.imag
 inline constexpr std::string_view kMessagesType = "application/vnd.ollama.image.messages";
 inline constexpr std::string_view kLicenseType = "application/vnd.ollama.image.license";
 
+// 256 TB: of a layer, and of all layers together, so that no sum of sizes overflows.
+inline constexpr uint64_t kMaxModelBytes = uint64_t{1} << 48;
+
 struct Layer {
   std::string media_type{};
   Digest digest{};
@@ -52,7 +55,8 @@ std::string write_config(const ConfigFields& fields, const std::vector<Layer>& l
 inline constexpr uint64_t kMaxManifestBytes = 4 << 20;
 
 std::string write_manifest(const Manifest& manifest);
-// Errors: kCorrupt, naming what is wrong.
+// Errors: kCorrupt, naming what is wrong; also sizes that are out of range, and a blob that has
+// two.
 base::Result<Manifest> read_manifest(std::string_view text);
 // The same of a file. Errors: also kNotFound, kIo.
 base::Result<Manifest> load_manifest(const std::string& path);

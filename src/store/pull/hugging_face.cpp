@@ -56,8 +56,13 @@ Result<Repository> read_repository(const ModelName& name, const std::string& tex
     PUNA_TRY(const std::string hex, lfs->get_string("sha256"));
     PUNA_TRY(const int64_t bytes, lfs->get_integer("size"));
     const auto digest = Digest::from_hex(hex);
-    if (!digest || bytes < 0)
+    if (!digest)
       return fail(ErrorCode::kCorrupt, fmt::format("The hub tells no digest of {}.", path));
+    if (bytes < 0 || static_cast<uint64_t>(bytes) > kMaxModelBytes) {
+      return fail(
+          ErrorCode::kCorrupt,
+          fmt::format("The hub tells a size of {} that is out of range ({}).", path, bytes));
+    }
     found.files.push_back({.path = path, .bytes = static_cast<uint64_t>(bytes)});
     found.digests.emplace(path, *digest);
   }
