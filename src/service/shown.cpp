@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "base/printable.h"
 #include "formats/open.h"
 #include "store/parts.h"
 
@@ -81,7 +82,9 @@ std::string parameters_text(const Json& parameters) {
     const std::vector<Json> values =
         value.is_array() ? std::vector<Json>(value.items().begin(), value.items().end())
                          : std::vector<Json>{value};
-    for (const Json& each : values) out += fmt::format("{:<30} {}\n", name, each.dump());
+    // A name may hold a line feed, behind which other parameters would seem to follow.
+    const std::string shown = base::printable(name);
+    for (const Json& each : values) out += fmt::format("{:<30} {}\n", shown, each.dump());
   }
   if (!out.empty()) out.pop_back();
   return out;

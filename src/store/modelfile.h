@@ -48,8 +48,9 @@ struct ParsedModelfile {
 base::Result<ParsedModelfile> parse_modelfile(std::string_view text);
 
 // The text that parse_modelfile() reads as `modelfile`, in ollama's order and with its quoting.
-// Errors: kUnsupported, naming the command, for a value that the grammar has no way to write: one
-// with several lines of which one ends in quotes of either kind.
+// Errors: kUnsupported, naming the command, for what the grammar has no way to write: a value with
+// several lines of which one ends in quotes of either kind, the name of a parameter with other
+// characters than letters, digits and '_', a role that is none of the three.
 base::Result<std::string> write_modelfile(const Modelfile& modelfile);
 
 // What a store keeps of a model, by layer; the texts are those of the layers.
@@ -67,7 +68,8 @@ struct ModelParts {
 base::Result<Modelfile> modelfile_of(const ModelParts& parts);
 
 // The Modelfile of a model that is there, as `show --modelfile` prints it: a comment on how to
-// build on it, then its parts. Errors: those of modelfile_of() and write_modelfile().
+// build on it, then its parts. Parameters and messages whose name or role cannot be written are
+// left out, with a comment. Errors: those of modelfile_of() and, of values, of write_modelfile().
 base::Result<std::string> show_modelfile(const ModelParts& parts);
 
 // ollama's names of renderers and parsers, and the style of replies (chat/parsers.h) that each is.

@@ -26,6 +26,7 @@ bool is_space(char c) { return c == ' ' || c == '\t'; }
 bool is_newline(char c) { return c == '\n' || c == '\r'; }
 bool is_blank(char c) { return is_space(c) || is_newline(c) || c == '\v' || c == '\f'; }
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+bool is_of_name(char c) { return is_letter(c) || (c >= '0' && c <= '9') || c == '_'; }
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
 // How many quotes hold a value together: 3, 1 or none.
@@ -90,11 +91,12 @@ class Reader {
       return fail(line_, kWrongCommand);
     if (!gap()) return fail(line_, fmt::format("{} has no value; {}", out.name, kWrongCommand));
     if (out.name == "parameter") {
-      out.detail = word([](char c) { return is_letter(c) || (c >= '0' && c <= '9') || c == '_'; });
-      if (out.detail.empty() || !gap()) return fail(line_, "a parameter is a name and a value");
+      out.detail = word(is_of_name);
+      if (!has_readable_detail(out) || !gap())
+        return fail(line_, "a parameter is a name and a value");
     } else if (out.name == "message") {
       out.detail = word(is_letter);
-      if (std::ranges::find(kRoles, out.detail) == std::end(kRoles)) {
+      if (!has_readable_detail(out)) {
         return fail(line_, R"(message role must be one of "system", "user", or "assistant")");
       }
       if (!gap()) return fail(line_, "a message is a role and a text");
@@ -210,7 +212,21 @@ Result<std::vector<ModelfileCommand>> read_commands(std::string_view text) {
   return Reader(text).run();
 }
 
+bool has_readable_detail(const ModelfileCommand& command) {
+  const std::string& detail = command.detail;
+  if (command.name == "parameter")
+    return !detail.empty() && std::ranges::all_of(detail, is_of_name);
+  if (command.name == "message") return std::ranges::find(kRoles, detail) != std::end(kRoles);
+  return detail.empty();
+}
+
 Result<std::string> write_command(const ModelfileCommand& command) {
+  if (!has_readable_detail(command)) {
+    return base::fail(ErrorCode::kUnsupported,
+                      fmt::format("A Modelfile has no way to write this {} of {}: {}",
+                                  command.name == "message" ? "role" : "name", upper(command.name),
+                                  base::printable(command.detail.substr(0, 100))));
+  }
   const std::string& value = command.value;
   const std::string once = "\"" + value + "\"";
   const std::string thrice = R"(""")" + value + R"(""")";

@@ -28,8 +28,12 @@ base::Result<std::string> decode_modelfile(std::string_view bytes);
 // The commands of decoded text. Errors: kInvalidArgument with the line.
 base::Result<std::vector<ModelfileCommand>> read_commands(std::string_view text);
 
-// The lines that read_commands() reads as this command. Errors: kUnsupported for a value that
-// cannot be written.
+// Whether a command can be read that has this detail: of a parameter or message of a stored model
+// it is whatever its maker wrote, further commands too.
+bool has_readable_detail(const ModelfileCommand& command);
+
+// The lines that read_commands() reads as this command. Errors: kUnsupported for a detail or value
+// that cannot be written.
 base::Result<std::string> write_command(const ModelfileCommand& command);
 
 }  // namespace puna::store

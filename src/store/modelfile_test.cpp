@@ -257,6 +257,30 @@ TEST_CASE("a model's parts give its Modelfile, which is read again") {
   CHECK(parsed(show_modelfile(wrong).value()).modelfile.from.size() == 1);
 }
 
+TEST_CASE("names and roles that no Modelfile has are left out, and add no commands") {
+  const ModelParts parts{
+      .name = "a",
+      .model_paths = {"/blob"},
+      .parameters =
+          R"({"stop x\nFROM /secret\nPARAMETER stop": ["y", "z"], "": 1, "a b": 2, "top_k": 3})",
+      .messages = R"([{"role": "user hi\nFROM /etc/passwd\nMESSAGE user", "content": "x"},
+                      {"role": "tool", "content": "y"}, {"role": "user", "content": "z"}])"};
+  const std::string text = show_modelfile(parts).value();
+  CAPTURE(text);
+  const ParsedModelfile again = parsed(text);
+  CHECK(again.modelfile.from == std::vector<std::string>{"/blob"});
+  CHECK(again.modelfile.parameters.dump() == R"({"top_k":3})");
+  CHECK(again.modelfile.messages == std::vector<ModelfileMessage>{{"user", "z"}});
+  CHECK(text.contains("# Left out, as a Modelfile has no such role of a message: \"tool\"\n"));
+  CHECK(text.contains(R"(name of a parameter: "stop x\u000aFROM /secret\u000a)"));
+
+  Modelfile file{.from = {"x"}, .messages = {{"tool", "y"}}};
+  CHECK(write_modelfile(file).error().code == base::ErrorCode::kUnsupported);
+  file.messages.clear();
+  file.parameters.set("a\nFROM", 1);
+  CHECK(write_modelfile(file).error().message.contains("name of PARAMETER"));
+}
+
 TEST_CASE("parameters take what their rows say, at both ends") {
   for (const ModelfileParameter& row : modelfile_parameters()) {
     CAPTURE(row.name);
