@@ -8,9 +8,8 @@
 #include <system_error>
 
 #include "base/log.h"
-#include "formats/gguf_split.h"
 #include "store/files.h"
-#include "store/sha256.h"
+#include "store/part_links.h"
 
 namespace puna::store {
 namespace {
@@ -41,17 +40,39 @@ BlobFile read_blob_name(std::string_view name) {
   return {Digest::from_hex(name.substr(0, kHexDigits)), name.substr(kHexDigits)};
 }
 
-// Deletes the blobs unless `used`, or held by a pull.
-void delete_blobs(const Layout& layout, const std::vector<Layer>& layers,
-                  const std::set<Digest>& used) {
-  for (const Layer& layer : layers) {
-    if (used.contains(layer.digest)) continue;
-    const auto lock = FileLock::try_take(layout.path(Layout::Kind::kLock, layer.digest));
+// What a manifest needs: its blobs, and the links of its parts.
+std::vector<Digest> digests_of(const Manifest& manifest) {
+  std::vector<Digest> digests;
+  for (const Layer& layer : manifest.blobs()) digests.push_back(layer.digest);
+  const std::vector<Layer> parts = manifest.all(kModelType);
+  if (parts.size() > 1) digests.push_back(split_key(parts));
+  return digests;
+}
+
+// Deletes what a manifest needed, unless it is `used`, or a blob is held by a pull.
+void delete_unused(const Layout& layout, const Manifest& manifest, const std::set<Digest>& used) {
+  for (const Digest& digest : digests_of(manifest)) {
+    if (used.contains(digest)) continue;
+    const auto lock = FileLock::try_take(layout.path(Layout::Kind::kLock, digest));
     if (!lock || !*lock) continue;
-    remove_file(layout.blob(layer.digest));
+    remove_file(layout.blob(digest));
     std::error_code ignored;
-    fs::remove_all(layout.path(Layout::Kind::kSplit, layer.digest), ignored);
+    fs::remove_all(layout.path(Layout::Kind::kSplit, digest), ignored);
   }
+}
+
+// The lock of manifests is held.
+Result<void> put_locked(const Layout& layout, const ModelName& name, std::string_view text) {
+  PUNA_TRY(const Manifest manifest, read_manifest(text));
+  if (const std::vector<Layer> parts = manifest.all(kModelType); parts.size() > 1)
+    PUNA_TRY(link_parts(layout, parts));
+  const std::string path = layout.manifest(name);
+  const Result<Manifest> before = load_manifest(path);
+  PUNA_TRY(write_text(path, text));
+  if (!before) return {};
+  // Of another's damaged manifest nobody knows what it needs: then nothing is deleted.
+  if (const auto used = used_digests(layout); used) delete_unused(layout, *before, *used);
+  return {};
 }
 
 // Folders that are empty now, up to that of all manifests.
@@ -69,50 +90,32 @@ Result<FileLock> lock_manifests(const Layout& layout) {
 
 Result<void> put_manifest(const Layout& layout, const ModelName& name, std::string_view text) {
   PUNA_TRY(const FileLock lock, lock_manifests(layout));
-  const std::string path = layout.manifest(name);
-  const Result<Manifest> before = load_manifest(path);
-  PUNA_TRY(write_text(path, text));
-  if (!before) return {};
-  // Of another's damaged manifest nobody knows what it needs: then nothing is deleted.
-  if (const auto used = used_digests(layout); used) delete_blobs(layout, before->blobs(), *used);
-  return {};
+  return put_locked(layout, name, text);
 }
 
-Result<StoredText> put_text(const Layout& layout, std::string_view media_type,
-                            std::string_view text) {
-  const Layer layer{std::string(media_type), sha256_of(text), text.size()};
-  PUNA_TRY(FileLock lock, FileLock::take(layout.path(Layout::Kind::kLock, layer.digest),
-                                         []() -> Result<void> { return {}; }));
-  const std::string path = layout.blob(layer.digest);
-  const Result<std::string> held = read_text(path, text.size());
-  if (!held || *held != text) PUNA_TRY(write_text(path, text));
-  return StoredText{layer, std::move(lock)};
+Result<void> copy_manifest(const Layout& layout, const ModelName& from, const ModelName& to) {
+  PUNA_TRY(const FileLock lock, lock_manifests(layout));
+  // Whoever removes the model in between does so under the lock: what it names is there as long as
+  // its manifest is.
+  const std::optional<ManifestFile> file = layout.find(from);
+  if (!file)
+    return fail(ErrorCode::kNotFound, fmt::format("{} was removed meanwhile.", from.text()));
+  PUNA_TRY(const std::string text, read_text(file->path, kMaxManifestBytes));
+  return put_locked(layout, to, text);
 }
 
-Result<void> link_parts(const Layout& layout, const Manifest& manifest) {
+Result<void> mend_links(const Layout& layout, const Manifest& manifest) {
   const std::vector<Layer> parts = manifest.all(kModelType);
-  if (parts.size() < 2) return {};
-  const std::string folder = layout.path(Layout::Kind::kSplit, parts[0].digest);
-  PUNA_TRY(make_folders(folder));
-  for (size_t i = 0; i < parts.size(); ++i) {
-    const std::string link = formats::split_path(folder + "/model", static_cast<uint32_t>(i + 1),
-                                                 static_cast<uint32_t>(parts.size()));
-    const fs::path target =
-        fs::path("../../blobs") / fs::path(layout.blob(parts[i].digest)).filename();
-    std::error_code error;
-    if (fs::read_symlink(link, error) == target) continue;
-    remove_file(link);
-    fs::create_symlink(target, link, error);
-    if (error) return std::unexpected(system_error("make the link", link, error.value()));
-  }
-  return {};
+  if (parts.size() < 2 || linked_path(layout, parts)) return {};
+  PUNA_TRY(const FileLock lock, lock_manifests(layout));
+  return link_parts(layout, parts);
 }
 
 Result<std::set<Digest>> used_digests(const Layout& layout) {
   std::set<Digest> used;
   for (const ManifestFile& file : layout.manifests()) {
     PUNA_TRY(const Manifest manifest, load_manifest(file.path));
-    for (const Layer& layer : manifest.blobs()) used.insert(layer.digest);
+    for (const Digest& digest : digests_of(manifest)) used.insert(digest);
   }
   return used;
 }
@@ -130,7 +133,7 @@ Result<void> remove_manifest(const Layout& layout, const ManifestFile& file) {
     base::log_warning("No blobs are deleted, since a manifest is damaged: {}", used.error().text());
     return {};
   }
-  delete_blobs(layout, removed->blobs(), *used);
+  delete_unused(layout, *removed, *used);
   return {};
 }
 

@@ -1,5 +1,5 @@
-// What changes a store: manifests written and removed, texts stored, and what nobody needs
-// collected. Each holds the lock of manifests as long as what it sees must stay true.
+// What changes a store: manifests written and removed, and what nobody needs collected. Each holds
+// the lock of manifests as long as what it sees must stay true.
 #pragma once
 
 #include <set>
@@ -15,26 +15,23 @@
 
 namespace puna::store {
 
-// Writes a manifest, whose blobs are there and held (locks), as the last step of a pull or create;
-// then deletes what only the one before it needed. Errors: kIo.
+// Writes a manifest, whose blobs are there and held (locks), as the last step of a pull or create,
+// and makes the links of its parts; then deletes what only the one before it needed. Errors: kIo;
+// kCorrupt for what is no manifest.
 base::Result<void> put_manifest(const Layout& layout, const ModelName& name, std::string_view text);
 
-// Stores a short text as a blob. The lock is to be held until a manifest names it. Errors: kIo.
-struct StoredText {
-  Layer layer;
-  FileLock lock;
-};
-base::Result<StoredText> put_text(const Layout& layout, std::string_view media_type,
-                                  std::string_view text);
+// Writes the manifest of `from` under the name `to` too. Errors: kNotFound when it is not there any
+// more; those of put_manifest().
+base::Result<void> copy_manifest(const Layout& layout, const ModelName& from, const ModelName& to);
 
-// Gives the parts of a split model, which are found by their names, links that have such.
-// Errors: kIo.
-base::Result<void> link_parts(const Layout& layout, const Manifest& manifest);
+// Makes the links of a split model where they are missing or lead elsewhere. Errors: kIo.
+base::Result<void> mend_links(const Layout& layout, const Manifest& manifest);
 
 // Errors: kIo.
 base::Result<void> remove_manifest(const Layout& layout, const ManifestFile& file);
 
-// Every digest that a manifest names. Errors: kCorrupt when one cannot be read.
+// Every digest that a manifest names, and by which the links of its parts are called. Errors:
+// kCorrupt when one cannot be read.
 base::Result<std::set<Digest>> used_digests(const Layout& layout);
 
 // What lies in a store and belongs to no manifest.

@@ -7,6 +7,7 @@
 //   MODELS/blobs/sha256-<hex>.lock                      held while the blob is made (locks.h)
 //   MODELS/manifests.lock                               held while manifests change
 //   MODELS/split/<hex>/model-00001-of-00003.gguf        links to the parts of a split model
+//                                                       (part_links.h)
 //   MODELS/version                                      of this layout; ollama has none
 //
 // The last four are Puna's own; a store of ollama is only read.

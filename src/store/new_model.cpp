@@ -78,7 +78,6 @@ Result<void> put_model(const Layout& layout, NewModel model, const OnStatus& sta
     PUNA_TRY(put_blob(layout, *each, status));
     locks.push_back(std::move(lock));
   }
-  PUNA_TRY(link_parts(layout, manifest));
   status("writing manifest");
   return put_manifest(layout, model.name, write_manifest(manifest));
 }

@@ -248,8 +248,7 @@ Result<void> Store::copy(std::string_view from, std::string_view to) const {
   }
   PUNA_TRY(const StoredModel model, std::move(found));
   PUNA_TRY(layout_.prepare());
-  PUNA_TRY(const std::string text, read_text(layout_.manifest(model.name), kMaxManifestBytes));
-  return put_manifest(layout_, name, text);
+  return copy_manifest(layout_, model.name, name);
 }
 
 Result<std::vector<std::string>> Store::collect(const CollectOptions& options) const {

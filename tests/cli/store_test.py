@@ -1,13 +1,17 @@
 #!/usr/bin/env python3
-"""The store from outside: pull of an address, list, cp, rm and verify, with damage; and a cache of another program.
+"""The store from outside: pull of an address, list, cp, rm and verify, with damage and beside each other; and a cache of another program.
 
 usage: tests/cli/store_test.py PUNA
 """
+import fcntl
+import os
 import shutil
+import subprocess
+import time
 import unittest
 from pathlib import Path
 
-from own_home import MODEL, OwnHome
+from own_home import MODEL, PUNA, OwnHome
 
 
 class Store(OwnHome):
@@ -39,6 +43,25 @@ class Store(OwnHome):
         for name in ["second", "../x", "sha256:../../x", "a" * 300]:
             self.run_puna("rm", name, code=1)
         self.assertIn("did you mean", self.run_puna("run", "smolm2", "Hi", code=1).stderr)
+
+    def test_a_copy_beside_a_removal_has_all_or_is_none(self):
+        (self.path / "Modelfile").write_text(f"FROM {MODEL}\n")
+        self.run_puna("create", "source")
+        lock = self.path / "home/models/manifests.lock"
+        with open(lock, "w") as held:
+            fcntl.flock(held, fcntl.LOCK_EX)
+            runs = []
+            for command in [["cp", "source", "copy"], ["rm", "source"]]:
+                runs.append(subprocess.Popen([PUNA, *command], env=self.env, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True))
+                time.sleep(0.5)  # each has looked for the model, and waits
+            os.unlink(lock)  # as who frees it does
+        said = [run.communicate(timeout=100)[1] for run in runs]
+        copied = runs[0].returncode == 0
+        self.assertEqual(runs[1].returncode, 0, said)
+        self.assertEqual(self.names(), ["copy:latest"] if copied else [])
+        self.assertTrue(self.verified()["fine"])
+        if not copied:
+            self.assertIn("removed", said[0])
 
     def test_what_other_programs_keep_is_listed_and_never_written(self):
         cache = self.path / ".cache/huggingface/hub/models--user--Repo/snapshots/abc"

@@ -3,9 +3,9 @@
 
 #include "base/json.h"
 #include "base/log.h"
-#include "formats/gguf_split.h"
 #include "store/files.h"
 #include "store/manifest.h"
+#include "store/part_links.h"
 #include "store/places/places.h"
 #include "store/sha256.h"
 
@@ -45,8 +45,15 @@ Result<StoredModel> stored_model(const Layout& layout, const ManifestFile& file,
   for (const Layer& part : parts) PUNA_TRY(check_blob(layout.blob(part.digest), part, file.name));
   model.path = layout.blob(parts[0].digest);
   if (parts.size() > 1) {
-    model.path = formats::split_path(layout.path(Layout::Kind::kSplit, parts[0].digest) + "/model",
-                                     1, static_cast<uint32_t>(parts.size()));
+    auto path = linked_path(layout, parts);
+    if (!path) {
+      return fail(
+          ErrorCode::kCorrupt,
+          fmt::format("The links to the parts of {} below {} are missing or lead elsewhere; "
+                      "`puna verify --repair` makes those of Puna's store again.",
+                      file.name.text(), layout.splits()));
+    }
+    model.path = *std::move(path);
   }
   // Whoever opens a projector that is missing or cut says so; the model goes without it.
   if (const Layer* projector = manifest.find(kProjectorType))

@@ -72,6 +72,9 @@ Result<void> get(const Layout& layout, const WantedBlob& blob, bool known_missin
 Result<std::string> carry_out(const Layout& layout, const PullPlan& plan, Reporter& reporter) {
   PUNA_TRY(reporter.go_on());
   PUNA_TRY(layout.check_version());
+  // Before anything is reckoned with sizes that somebody else tells.
+  PUNA_TRY_CONTEXT(const Manifest manifest, read_manifest(plan.manifest),
+                   fmt::format("While reading what {} is made of", plan.name.text()));
   // In one order for all pulls, so that of two neither waits for a lock while the other waits for
   // one of its; the largest first, so that what fails leaves little.
   std::vector<const WantedBlob*> blobs;
@@ -92,8 +95,10 @@ Result<std::string> carry_out(const Layout& layout, const PullPlan& plan, Report
   const bool any_missing = std::ranges::find(missing, true) != missing.end();
   // Nothing is written where nothing is to do: the store may be one that others share to read.
   if (const auto text = read_text(layout.manifest(plan.name), kMaxManifestBytes);
-      !any_missing && text && *text == plan.manifest)
+      !any_missing && text && *text == plan.manifest) {
+    PUNA_TRY(mend_links(layout, manifest));
     return opened_path(layout, plan.name);
+  }
 
   PUNA_TRY_CONTEXT(layout.prepare(),
                    "While making the store; PUNA_HOME names another folder for it");
@@ -104,8 +109,6 @@ Result<std::string> carry_out(const Layout& layout, const PullPlan& plan, Report
     PUNA_TRY(get(layout, *blobs[i], missing[i], reporter));
     locks.push_back(std::move(lock));
   }
-  PUNA_TRY(const Manifest manifest, read_manifest(plan.manifest));
-  PUNA_TRY(link_parts(layout, manifest));
   PUNA_TRY(put_manifest(layout, plan.name, plan.manifest));
   PUNA_TRY(collect(layout, {}));
   return opened_path(layout, plan.name);
