@@ -71,7 +71,10 @@ class Creation {
                      .parser = said_.parser,
                      .minimal_version = said_.minimal_version};
     PUNA_TRY(store::put_model(
-        store_.layout(), std::move(model_), [&](const std::string& status) { tell(status); },
+        store_.layout(), std::move(model_),
+        [&](const std::string& status, uint64_t done_bytes, uint64_t total_bytes) {
+          count(status, done_bytes, total_bytes);
+        },
         [&] { return go_on(); }));
     tell("success");
     return {};
@@ -79,6 +82,14 @@ class Creation {
 
  private:
   void tell(std::string status) const { options_.progress({.status = std::move(status)}); }
+
+  // Of bytes that are counted from 0: a line now and then.
+  void count(const std::string& status, uint64_t done_bytes, uint64_t total_bytes) {
+    constexpr uint64_t kBetweenLines = 64 << 20;
+    if (done_bytes > 0 && done_bytes < next_told_) return;
+    options_.progress({.status = status, .total_bytes = total_bytes, .done_bytes = done_bytes});
+    next_told_ = done_bytes + kBetweenLines;
+  }
 
   Result<void> go_on() const {
     const bool cancelled = options_.cancel && options_.cancel->load(std::memory_order_relaxed);
@@ -148,15 +159,9 @@ class Creation {
     const auto total = static_cast<uint64_t>(std::max<int64_t>(store::file_bytes(file.path), 0));
     PUNA_TRY(store::check_space(store_.layout().blobs(), request_.name, total));
     PUNA_TRY(auto out, store::BlobFile::create(store_.layout()));
-    uint64_t told = 0;
     PUNA_TRY(store::read_pieces(file.path, [&](std::span<const std::byte> piece) -> Result<void> {
       PUNA_TRY(go_on());
-      constexpr uint64_t kBetweenLines = 64 << 20;
-      if (out->bytes() >= told) {
-        options_.progress(
-            {.status = "copying model", .total_bytes = total, .done_bytes = out->bytes()});
-        told = out->bytes() + kBetweenLines;
-      }
+      count("copying model", out->bytes(), total);
       return out->write(piece);
     }));
     PUNA_TRY(out->finish());
@@ -190,6 +195,7 @@ class Creation {
   const CreateOptions& options_;
   store::Modelfile said_;
   store::NewModel model_;
+  uint64_t next_told_ = 0;
 };
 
 }  // namespace

@@ -16,28 +16,48 @@ namespace {
 using base::ErrorCode;
 using base::Result;
 
+using OnWaiting = std::function<Result<void>()>;
+
+// Whether the blob is there as the layer has it. Errors: what `waiting` ends it with.
+Result<bool> is_there(const std::string& path, const NewLayer& layer, const OnStatus& status,
+                      const OnWaiting& waiting) {
+  const uint64_t bytes = layer.layer.bytes;
+  if (file_bytes(path) != static_cast<int64_t>(bytes)) return false;
+  if (layer.is_text) return read_text(path, bytes).value_or("") == layer.text;
+  if (!layer.file) return true;
+  const std::string what = fmt::format("verifying existing layer {}", layer.layer.digest.text());
+  status(what, 0, bytes);
+  Result<void> go_on;
+  const Result<Digest> found = sha256_of_file(path, [&](uint64_t done_bytes) {
+    status(what, done_bytes, bytes);
+    return go_on = waiting();
+  });
+  if (!go_on) return std::unexpected(std::move(go_on.error()));
+  return found && *found == layer.layer.digest;  // one that cannot be read is damaged, too
+}
+
 // Its lock is held.
-Result<void> put_blob(const Layout& layout, NewLayer& layer, const OnStatus& status) {
+Result<void> put_blob(const Layout& layout, NewLayer& layer, const OnStatus& status,
+                      const OnWaiting& waiting) {
   const Digest& digest = layer.layer.digest;
   const std::string path = layout.blob(digest);
-  const int64_t held = file_bytes(path);
-  // A blob gets its name when all of it is there, so that its size tells whether it is whole.
-  const bool is_there = held >= 0 && static_cast<uint64_t>(held) == layer.layer.bytes;
-  if (is_there) {
-    status(fmt::format("using existing layer {}", digest.text()));
+  PUNA_TRY(const bool there, is_there(path, layer, status, waiting));
+  if (there) {
+    status(fmt::format("using existing layer {}", digest.text()), 0, 0);
     return {};
   }
   if (!layer.file && !layer.is_text) {
-    return base::fail(held < 0 ? ErrorCode::kNotFound : ErrorCode::kCorrupt,
+    const bool missing = file_bytes(path) < 0;
+    return base::fail(missing ? ErrorCode::kNotFound : ErrorCode::kCorrupt,
                       fmt::format("The blob {} is {}.", digest.text(),
-                                  held < 0 ? "missing" : "not of the size that it should be"));
+                                  missing ? "missing" : "not of the size that it should be"));
   }
   if (layer.file) {
     PUNA_TRY(layer.file->place(layout));
   } else {
     PUNA_TRY(write_text(path, layer.text));
   }
-  status(fmt::format("creating new layer {}", digest.text()));
+  status(fmt::format("creating new layer {}", digest.text()), 0, 0);
   return {};
 }
 
@@ -75,10 +95,10 @@ Result<void> put_model(const Layout& layout, NewModel model, const OnStatus& sta
   for (NewLayer* each : order) {
     PUNA_TRY(FileLock lock,
              FileLock::take(layout.path(Layout::Kind::kLock, each->layer.digest), waiting));
-    PUNA_TRY(put_blob(layout, *each, status));
+    PUNA_TRY(put_blob(layout, *each, status, waiting));
     locks.push_back(std::move(lock));
   }
-  status("writing manifest");
+  status("writing manifest", 0, 0);
   return put_manifest(layout, model.name, write_manifest(manifest));
 }
 

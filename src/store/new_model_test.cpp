@@ -13,6 +13,8 @@ namespace {
 
 base::Result<void> goes_on() { return {}; }
 
+const OnStatus kSayNothing = [](const std::string&, uint64_t, uint64_t) {};
+
 std::unique_ptr<BlobFile> file_of(const Layout& layout, const std::string& bytes) {
   auto file = BlobFile::create(layout);
   REQUIRE(file.has_value());
@@ -35,7 +37,9 @@ TEST_CASE("a model is put into a store by its layers, and read back by its parts
   const Store store(folder.path());
   REQUIRE(store.layout().prepare().has_value());
   std::vector<std::string> said;
-  const OnStatus say = [&](const std::string& status) { said.push_back(status); };
+  const OnStatus say = [&](const std::string& status, uint64_t, uint64_t total_bytes) {
+    if (total_bytes == 0) said.push_back(status);
+  };
   NewModel model = model_of(store.layout(), "me/a", "weights", "Be brief.");
   // Two layers of one text are one blob.
   model.layers.push_back(NewLayer::of_text(kTemplateType, "Be brief."));
@@ -80,12 +84,11 @@ TEST_CASE("who makes a model may give up waiting for one who holds a blob") {
   const auto held = FileLock::try_take(layout.path(Layout::Kind::kLock, sha256_of("Be brief.")));
   REQUIRE(held.has_value());
   int n_waits = 0;
-  const auto put = put_model(
-      layout, model_of(layout, "a", "w", "Be brief."), [](const std::string&) {},
-      [&]() -> base::Result<void> {
-        if (++n_waits < 2) return {};
-        return base::fail(base::ErrorCode::kCancelled, "Enough.");
-      });
+  const auto put = put_model(layout, model_of(layout, "a", "w", "Be brief."), kSayNothing,
+                             [&]() -> base::Result<void> {
+                               if (++n_waits < 2) return {};
+                               return base::fail(base::ErrorCode::kCancelled, "Enough.");
+                             });
   CHECK(put.error().code == base::ErrorCode::kCancelled);
   CHECK(layout.manifests().empty());
 }
@@ -97,13 +100,49 @@ TEST_CASE("a layer that is to be there has to be") {
   const auto put = [&] {
     NewModel model{.name = *parse_name("a"), .config = {}};
     model.layers.push_back({.layer = {std::string(kModelType), sha256_of("x"), 1}});
-    return put_model(store.layout(), std::move(model), [](const std::string&) {}, goes_on);
+    return put_model(store.layout(), std::move(model), kSayNothing, goes_on);
   };
   CHECK(put().error().code == base::ErrorCode::kNotFound);
   REQUIRE(write_text(store.layout().blob(sha256_of("x")), "longer").has_value());
   CHECK(put().error().code == base::ErrorCode::kCorrupt);
   CHECK(store.find("a").error().code == base::ErrorCode::kNotFound);
   CHECK(store.find("../a").error().code == base::ErrorCode::kInvalidArgument);
+}
+
+TEST_CASE("a blob that is damaged is replaced by the bytes that a model brings") {
+  const TestFolder folder;
+  const Store store(folder.path());
+  const Layout& layout = store.layout();
+  REQUIRE(layout.prepare().has_value());
+  const std::string weights = layout.blob(sha256_of("weights"));
+  const std::string text = layout.blob(sha256_of("Be brief."));
+  REQUIRE(write_text(weights, "weighty").has_value());
+  REQUIRE(write_text(text, "Be brave.").has_value());
+  const auto put = [&](const OnStatus& say, const std::function<base::Result<void>()>& waiting) {
+    return put_model(layout, model_of(layout, "a", "weights", "Be brief."), say, waiting);
+  };
+  const auto cancelled =
+      put(kSayNothing, [] { return base::fail(base::ErrorCode::kCancelled, "Enough."); });
+  CHECK(cancelled.error().message == "Enough.");
+  CHECK(read_text(weights, 100).value_or("") == "weighty");
+
+  REQUIRE(put(kSayNothing, goes_on).has_value());
+  CHECK(read_text(weights, 100).value_or("") == "weights");
+  CHECK(read_text(text, 100).value_or("") == "Be brief.");
+  CHECK(store.verify({})->findings.empty());
+  // One that is right stays, after it was read once.
+  uint64_t n_read = 0;
+  std::vector<std::string> said;
+  const auto again = put(
+      [&](const std::string& status, uint64_t done_bytes, uint64_t total_bytes) {
+        n_read += done_bytes;
+        if (total_bytes == 0) said.push_back(status);
+      },
+      goes_on);
+  REQUIRE(again.has_value());
+  CHECK(n_read == std::string("weights").size());
+  for (const char* bytes : {"weights", "Be brief."})
+    CHECK(std::ranges::find(said, "using existing layer " + sha256_of(bytes).text()) != said.end());
 }
 
 TEST_CASE("a file in the making that is given up leaves nothing") {

@@ -109,6 +109,16 @@ class Create(OwnHome):
         self.assertEqual(made.stderr.splitlines()[0], "converting model")
         self.assertEqual(self.shown("folder")["details"]["format"], "gguf")
 
+    def test_a_damaged_blob_is_replaced_by_what_brings_its_bytes(self):
+        modelfile = f"FROM {MODEL}\nSYSTEM Be brief.\n"
+        self.create("first", modelfile)
+        for path in (self.path / "home/models/blobs").iterdir():
+            whole = path.read_bytes()
+            path.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
+        self.assertFalse(self.told("verify", code=1)["fine"])
+        self.create("second", modelfile)
+        self.assertTrue(self.told("verify")["fine"])
+
     def test_what_cannot_be_made_is_named_and_leaves_nothing(self):
         for modelfile, said in [("FROM nothing-of-this-name\n", "nothing-of-this-name"), ("SYSTEM x\n", "no FROM line"),
                                 (f"FROM {MODEL}\nPARAMETER top_q 1\n", "(line 2)"), (f"FROM {MODEL}\nTEMPLATE {{{{ if }}}}\n", "template"),
