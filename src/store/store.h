@@ -15,6 +15,7 @@
 #include "base/result.h"
 #include "store/catalogue.h"
 #include "store/layout.h"
+#include "store/manifest.h"
 #include "store/name.h"
 #include "store/places/places.h"
 
@@ -126,8 +127,9 @@ class Store {
   base::Result<void> copy(std::string_view from, std::string_view to) const;
 
   // Reads every blob of Puna's own store, and says what is damaged or left over. To repair is: what
-  // can be fetched again is, a damaged manifest is set aside under another name, what is left over
-  // is collected. Errors: kNotFound for a name, kCancelled, kIo.
+  // can be fetched again is, by its digest, links to parts are made again, a damaged manifest is
+  // set aside under another name, what is left over is collected. Errors: kNotFound for a name,
+  // kCancelled, kIo.
   base::Result<Verified> verify(const VerifyOptions& options) const;
 
   // Deletes what no manifest names and no process holds; returns the paths. Nothing where a
@@ -147,6 +149,11 @@ class Store {
   base::Result<StoredModel> own(std::string_view text) const;
   std::optional<StoredModel> elsewhere(std::string_view text, const ModelName& wanted) const;
   std::unexpected<base::Error> only_read(const StoredModel& model, std::string_view instead) const;
+  // Fetches what is damaged of a model from where its name says it comes, by digest: what another
+  // model has by that name now does not come. What is mended is taken out of `damaged`. Errors:
+  // those of pull().
+  base::Result<void> fetch_again(const ModelName& name, std::vector<Layer>& damaged,
+                                 const PullOptions& options) const;
   base::Error unknown(std::string_view name) const;
   std::string catalogue_names() const;  // for messages
 

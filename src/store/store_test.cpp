@@ -6,10 +6,12 @@
 #include <utime.h>
 
 #include <algorithm>
+#include <chrono>
 #include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <set>
+#include <thread>
 
 #include "base/log.h"
 #include "store/changes.h"
@@ -169,6 +171,20 @@ TEST_CASE("a manifest is read back as written, and a damaged one is refused") {
                          digest, size))
              .has_value());
   }
+  // Sizes that only beside others are none: a blob has one, and their sum is no number that wraps.
+  const auto of_sizes = [](std::initializer_list<std::pair<const char*, uint64_t>> layers) {
+    Manifest made{.config = {std::string(kConfigType), sha256_of("config"), 2}, .layers = {}};
+    for (const auto& [bytes, size] : layers)
+      made.layers.push_back({std::string(kModelType), sha256_of(bytes), size});
+    return read_manifest(write_manifest(made));
+  };
+  CHECK(of_sizes({{"a", 5}, {"b", 6}, {"a", 5}}).has_value());
+  CHECK(of_sizes({{"a", 5}, {"a", 6}}).error().message.contains("two sizes, 5 and 6"));
+  CHECK(of_sizes({{"config", 3}}).error().code == base::ErrorCode::kCorrupt);
+  CHECK(of_sizes({{"a", kMaxModelBytes - 2}}).has_value());
+  CHECK(of_sizes({{"a", kMaxModelBytes - 1}}).error().message.contains("256 TB"));
+  CHECK(of_sizes({{"a", kMaxModelBytes}, {"b", kMaxModelBytes}}).error().code ==
+        base::ErrorCode::kCorrupt);
 }
 
 struct Fixture {
@@ -297,6 +313,50 @@ TEST_CASE_FIXTURE(Fixture, "a copy has the same blobs, and outlives what it was 
         base::ErrorCode::kInvalidArgument);
   CHECK(store.copy("localhost:5000/me/other:v2", "tiny").error().code ==
         base::ErrorCode::kInvalidArgument);
+}
+
+TEST_CASE_FIXTURE(Fixture, "what is removed while it is copied is not found, and no copy is left") {
+  const Manifest one = put_model(layout, "one", "12345");
+  REQUIRE(layout.prepare().has_value());
+  base::Result<void> copied;
+  std::thread copying;
+  {
+    const auto lock = lock_manifests(layout);
+    REQUIRE(lock.has_value());
+    copying = std::thread([&] { copied = store.copy("one", "two"); });
+    // Long enough to look for it and to wait for the lock, behind which another removes it.
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    remove_file(layout.manifest(*parse_name("one")));
+    for (const Layer& layer : one.blobs()) remove_file(layout.blob(layer.digest));
+  }
+  copying.join();
+  REQUIRE(!copied.has_value());
+  CHECK(copied.error().code == base::ErrorCode::kNotFound);
+  CHECK(layout.manifests().empty());
+  CHECK(store.verify({})->findings.empty());
+}
+
+TEST_CASE("what is in the making never takes what is there, whoever made it") {
+  const TestFolder folder;
+  const auto first = OutputFile::create_aside(folder.path());
+  REQUIRE(first.has_value());
+  // The next names, as a process of the same number in another container may have taken them.
+  const size_t dash = first->path().rfind('-') + 1;
+  const unsigned long n = std::stoul(first->path().substr(dash));
+  std::vector<std::string> taken;
+  for (unsigned long i = n + 1; i < n + 6; ++i) {
+    taken.push_back(fmt::format("{}{}", first->path().substr(0, dash), i));
+    std::ofstream(taken.back()) << "theirs";
+  }
+  REQUIRE(write_text(folder.path() + "/text", "ours").has_value());
+  const auto made = make_aside_folder(folder.path());
+  REQUIRE(made.has_value());
+  CHECK(std::filesystem::path(*made).filename().string().starts_with(kAsidePrefix));
+  CHECK(std::filesystem::is_directory(*made));
+  for (const std::string& path : taken) CHECK(read_text(path, 100).value_or("") == "theirs");
+  CHECK(read_text(folder.path() + "/text", 100).value_or("") == "ours");
+  CHECK(OutputFile::create_aside(folder.path() + "/none").error().code ==
+        base::ErrorCode::kNotFound);
 }
 
 TEST_CASE_FIXTURE(Fixture,

@@ -3,12 +3,14 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <map>
-#include <optional>
+#include <set>
 
 #include "store/changes.h"
 #include "store/files.h"
 #include "store/manifest.h"
+#include "store/part_links.h"
 #include "store/progress.h"
 #include "store/sha256.h"
 #include "store/store.h"
@@ -17,6 +19,7 @@ namespace puna::store {
 namespace {
 
 namespace fs = std::filesystem;
+using base::ErrorCode;
 using base::Result;
 
 // Damaged manifests are renamed so: they keep what they say, and stand for no model.
@@ -32,13 +35,65 @@ Result<std::string> damage_of(const std::string& path, const Layer& layer, Verif
   }
   reporter.phase("verifying", "", layer.digest, layer.bytes);
   const auto digest = sha256_of_file(path, [&](uint64_t done) { return reporter.at(done); });
-  if (!digest && digest.error().code == base::ErrorCode::kCancelled)
+  if (!digest && digest.error().code == ErrorCode::kCancelled)
     return std::unexpected(digest.error());
   if (!digest) return fmt::format("A blob cannot be read: {}", digest.error().text());
   ++verified.n_blobs;
   verified.bytes += layer.bytes;
   if (*digest != layer.digest) return fmt::format("The SHA-256 of a blob is {}.", digest->hex());
   return "";
+}
+
+// A model some of whose blobs are damaged, each with the place of its finding.
+struct Damaged {
+  struct Blob {
+    Layer layer;
+    size_t finding = 0;
+  };
+  ModelName name{};
+  std::vector<Blob> blobs{};
+  std::string why{};  // it cannot be mended
+};
+
+// Has `fetch` (Store::fetch_again) mend what it can, and says of each finding what became of it.
+// Errors: kCancelled.
+Result<void> repair(std::vector<Damaged>& models,
+                    const std::function<Result<void>(const ModelName&, std::vector<Layer>&)>& fetch,
+                    Verified& verified) {
+  std::set<Digest> mended;  // also for other models that need it
+  for (Damaged& model : models) {
+    std::vector<Layer> wanted;
+    for (const Damaged::Blob& blob : model.blobs) {
+      if (!mended.contains(blob.layer.digest)) wanted.push_back(blob.layer);
+    }
+    if (wanted.empty()) continue;
+    std::vector<Layer> left = wanted;
+    const Result<void> fetched = fetch(model.name, left);
+    if (!fetched && fetched.error().code == ErrorCode::kCancelled)
+      return std::unexpected(fetched.error());
+    for (const Layer& layer : wanted) {
+      if (std::ranges::find(left, layer.digest, &Layer::digest) == left.end())
+        mended.insert(layer.digest);
+    }
+    model.why = fmt::format(
+        " It cannot be fetched again: {}",
+        fetched ? "what there is by that name has no such file." : fetched.error().text());
+    if (!fetched && fetched.error().code == ErrorCode::kNetwork) continue;
+    model.why +=
+        fmt::format(" Make the model again, or pull what it came from; `puna rm {}` deletes it.",
+                    model.name.text());
+  }
+  for (const Damaged& model : models) {
+    for (const Damaged::Blob& blob : model.blobs) {
+      Finding& finding = verified.findings[blob.finding];
+      if (mended.contains(blob.layer.digest)) {
+        finding.repaired = "It is fetched again.";
+      } else {
+        finding.what += model.why;
+      }
+    }
+  }
+  return {};
 }
 
 Result<std::string> set_aside(const Layout& layout, const std::string& path) {
@@ -73,6 +128,7 @@ Result<Verified> Store::verify(const VerifyOptions& options) const {
   Verified verified;
   Reporter reporter(options.pull, "the store");
   std::map<Digest, std::string> seen;  // what is wrong with each blob
+  std::vector<Damaged> damaged;
   for (const ManifestFile& file : files) {
     ++verified.n_models;
     const std::string shown = file.name.text();
@@ -87,28 +143,34 @@ Result<Verified> Store::verify(const VerifyOptions& options) const {
       verified.findings.push_back(std::move(finding));
       continue;
     }
-    const size_t first = verified.findings.size();
+    Damaged model{.name = file.name, .blobs = {}};
     for (const Layer& layer : manifest->blobs()) {
       const std::string path = layout_.blob(layer.digest);
       if (!seen.contains(layer.digest)) {
         PUNA_TRY(seen[layer.digest], damage_of(path, layer, verified, reporter));
       }
-      if (const std::string& what = seen[layer.digest]; !what.empty())
-        verified.findings.push_back({.model = shown, .path = path, .what = what});
+      const std::string& what = seen[layer.digest];
+      if (what.empty()) continue;
+      model.blobs.push_back({.layer = layer, .finding = verified.findings.size()});
+      verified.findings.push_back({.model = shown, .path = path, .what = what});
     }
-    if (!options.repair || verified.findings.size() == first) continue;
-    const Result<std::string> pulled = pull(file.name.full(), options.pull);
-    if (!pulled && pulled.error().code == base::ErrorCode::kCancelled)
-      return std::unexpected(pulled.error());
-    for (size_t i = first; i < verified.findings.size(); ++i) {
-      Finding& finding = verified.findings[i];
-      if (pulled) {
-        finding.repaired = "It is fetched again.";
-      } else {
-        finding.what += fmt::format(" It cannot be fetched again: {}", pulled.error().text());
-      }
+    if (!model.blobs.empty()) damaged.push_back(std::move(model));
+    const std::vector<Layer> parts = manifest->all(kModelType);
+    if (parts.size() < 2 || linked_path(layout_, parts)) continue;
+    Finding finding{.model = shown,
+                    .path = layout_.path(Layout::Kind::kSplit, split_key(parts)),
+                    .what = "The links to its parts are missing or lead elsewhere."};
+    if (options.repair) {
+      PUNA_TRY(mend_links(layout_, *manifest));
+      finding.repaired = "They are made again.";
     }
-    if (pulled) std::erase_if(seen, [](const auto& each) { return !each.second.empty(); });
+    verified.findings.push_back(std::move(finding));
+  }
+  if (options.repair) {
+    const auto fetch = [&](const ModelName& name, std::vector<Layer>& layers) {
+      return fetch_again(name, layers, options.pull);
+    };
+    PUNA_TRY(repair(damaged, fetch, verified));
   }
   if (!options.names.empty()) return verified;
   const auto used = used_digests(layout_);

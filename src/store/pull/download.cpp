@@ -11,6 +11,7 @@
 
 #include "base/log.h"
 #include "store/files.h"
+#include "store/manifest.h"
 
 namespace puna::store {
 namespace {
@@ -72,9 +73,7 @@ class Download {
       } else if (const Result<void> kept = keep(); !kept) {
         base::log_debug("Less is kept of {}: {}", source_.url, kept.error().text());
       }
-      return digest;
     }
-    PUNA_TRY(file_->finish());
     return digest;
   }
 
@@ -160,11 +159,13 @@ class Download {
 
   // What an earlier download left. Complete chunks are checked when the whole comes to them.
   Result<void> take_held() {
-    const Digest url = sha256_of(source_.url);
-    if (file_->source() == url) {
-      etag_ = file_->etag();
-    } else if (!source_.digest) {
-      PUNA_TRY(file_->drop_entries());
+    const bool same_url = file_->source() == sha256_of(source_.url);
+    if (source_.digest) {
+      if (same_url) etag_ = file_->etag();
+    } else {
+      // Nothing but the entity tag says whether the rest would be of the same file.
+      etag_ = source_.etag;
+      if (!same_url || etag_.empty() || file_->etag() != etag_) PUNA_TRY(file_->drop_entries());
     }
     todo_.clear();
     for (size_t i = 0; i < chunks_.size(); ++i) {
@@ -360,7 +361,9 @@ class Download {
     const auto no_part = [&](std::string_view why) {
       return fail(ErrorCode::kNetwork, fmt::format("{} {}.", source_.url, why));
     };
-    if (!etag_.empty() && !head.etag.empty() && head.etag != etag_) {
+    // Where a digest decides at the end, an answer without a tag may be one of the same file.
+    const bool is_other = head.etag.empty() ? !source_.digest : head.etag != etag_;
+    if (!etag_.empty() && is_other) {
       etag_.clear();
       changed_ = true;
       return no_part("is another file now");
@@ -513,6 +516,11 @@ Result<io::HttpHead> probe(const std::string& url, const std::string& authorizat
   if (!end && !seen) return std::unexpected(end.error());
   const io::HttpHead& head = seen ? *seen : *end;
   if (!head.ok()) return std::unexpected(status_error(head));
+  if (head.total_bytes > kMaxModelBytes) {
+    return fail(ErrorCode::kCorrupt, fmt::format("The server tells a size of {} that is out of "
+                                                 "range ({}).",
+                                                 url, head.total_bytes));
+  }
   if (head.total_bytes == 0) {
     return fail(ErrorCode::kUnsupported,
                 fmt::format("The server does not tell the size of {}, or it is empty.", url));

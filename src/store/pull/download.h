@@ -21,6 +21,9 @@ struct BlobSource {
   std::string label{};             // for the progress: "Hugging Face", a host
   std::optional<Digest> digest{};  // none: what comes is believed
   uint64_t bytes = 0;
+  // The entity tag that the file has now (probe()). Without a digest, what an earlier download left
+  // counts only where it has the same one.
+  std::string etag{};
   // With digests, where the server tells them, which are looked at when the whole is wrong; in
   // order and without gaps. Empty: pieces of 4 MiB.
   std::vector<Chunk> chunks{};
@@ -30,11 +33,12 @@ struct BlobSource {
   int max_tries = kMaxTries;  // without one byte between them
 };
 
-// Makes the file `part` of exactly what the source has, and returns its SHA-256. What comes counts
-// only in an answer of 206 with the range asked for and the entity tag of the others, or in one of
-// 200 from a server that knows no ranges. Where the digest of the whole is wrong, the chunks whose
-// own is wrong are fetched again; where none is known to be, each is, and compared, until the whole
-// is right. On failure `part` keeps what has come, with its checksums; a whole whose digest is
+// Brings all that the source has into the file `part`, for PartFile::place(), and returns its
+// SHA-256; where it is there already, nothing is asked for. What comes counts only in an answer of
+// 206 with the range asked for and the entity tag of the others, or in one of 200 from a server
+// that knows no ranges. Where the digest of the whole is wrong, the chunks whose own is wrong are
+// fetched again; where none is known to be, each is, and compared, until the whole is right. On
+// failure `part` keeps what has come, with its checksums; a whole whose digest is
 // wrong does not stay. Errors: kNotFound, kNetwork, kCorrupt (size, digest, or a file that changes
 // on the server), kInvalidArgument (the URL), kCancelled, kIo.
 base::Result<Digest> download(BlobSource source, const std::string& part, Reporter& reporter);

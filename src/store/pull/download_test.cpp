@@ -36,9 +36,13 @@ struct Fixture {
       from.chunks.push_back({.first = first, .bytes = std::min(kChunk, body.size() - first)});
     return from;
   }
+  // What has come takes its place under the same name.
   base::Result<Digest> get(BlobSource from) {
     Reporter reporter(options, "test");
-    return download(std::move(from), part, reporter);
+    const uint64_t bytes = from.bytes;
+    PUNA_TRY(const Digest digest, download(std::move(from), part, reporter));
+    PUNA_TRY(PartFile::place(part, bytes, part));
+    return digest;
   }
   base::Result<Digest> get() { return get(source()); }
   bool is_there() { return read_text(part, 1 << 30).value_or("") == body; }
@@ -338,6 +342,52 @@ TEST_CASE_FIXTURE(Fixture, "what was brought before is kept, checked, and gone o
     CHECK(server.sent_bytes() - before == body.size());
   }
   CHECK(is_there());
+}
+
+TEST_CASE_FIXTURE(Fixture, "what is complete needs no server, until it has its place") {
+  Reporter reporter(options, "test");
+  REQUIRE(download(source(), part, reporter).has_value());
+  CHECK(PartFile::done_bytes(part, body.size()) == body.size());
+  server.set({.status = 503});
+  const size_t n_before = server.requests().size();
+  const auto again = get();
+  REQUIRE_MESSAGE(again.has_value(), again.error().text());
+  CHECK(*again == sha256_of(body));
+  CHECK(server.requests().size() == n_before);
+  CHECK(is_there());
+}
+
+TEST_CASE_FIXTURE(Fixture, "without a digest only what has the same entity tag is gone on with") {
+  const std::string old(body.size(), 'o');
+  std::string old_tag = "\"v1\"", tag = "\"v1\"";
+  bool is_same = false;
+  SUBCASE("none") { old_tag = tag = ""; }
+  SUBCASE("none any more") { tag = ""; }
+  SUBCASE("none before") { old_tag = ""; }
+  SUBCASE("another") { tag = "\"v2\""; }
+  SUBCASE("a weak one") { old_tag = tag = "W/\"v1\""; }
+  SUBCASE("the same") { is_same = true; }
+  const auto strong = [](const std::string& each) { return each.starts_with('W') ? "" : each; };
+  std::atomic<bool> cancel = false;
+  options.cancel = &cancel;
+  options.progress = [&](const Progress& p) { cancel = cancel || p.done_bytes >= kPiece; };
+  server.set({.body = is_same ? body : old, .etag = old_tag, .pause_after = 2 * kPiece});
+  BlobSource from = source();
+  from.digest.reset();
+  from.etag = strong(old_tag);
+  CHECK(get(from).error().code == base::ErrorCode::kCancelled);
+  CHECK(PartFile::done_bytes(part, body.size()) > 0);
+
+  cancel = false;
+  options.progress = {};
+  server.set({.body = body, .etag = tag});
+  from.etag = strong(tag);
+  const uint64_t before = server.sent_bytes();
+  const auto digest = get(from);
+  REQUIRE_MESSAGE(digest.has_value(), digest.error().text());
+  CHECK(*digest == sha256_of(body));
+  CHECK(is_there());
+  CHECK((server.sent_bytes() - before < body.size()) == is_same);
 }
 
 TEST_CASE_FIXTURE(Fixture, "a disk that fills up is named, and what fits is kept") {

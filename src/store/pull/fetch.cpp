@@ -44,8 +44,23 @@ Result<std::string> opened_path(const Layout& layout, const ModelName& name) {
   return model.path;
 }
 
-uint64_t held_bytes(const Layout& layout, const Layer& layer) {
-  return PartFile::done_bytes(layout.path(Layout::Kind::kPart, layer.digest), layer.bytes);
+uint64_t held_bytes(const Layout& layout, const WantedBlob& blob) {
+  const Layer& layer = blob.layer;
+  return PartFile::done_bytes(
+      blob.part.empty() ? layout.path(Layout::Kind::kPart, layer.digest) : blob.part, layer.bytes);
+}
+
+// In one order for all pulls, so that of two neither waits for a lock while the other waits for one
+// of its; the largest first, so that what fails leaves little. Each once.
+std::vector<const WantedBlob*> in_order(const std::vector<WantedBlob>& wanted) {
+  std::vector<const WantedBlob*> blobs;
+  for (const WantedBlob& blob : wanted) blobs.push_back(&blob);
+  const auto order = [](const WantedBlob* blob) {
+    return std::pair(~blob->layer.bytes, blob->layer.digest);
+  };
+  std::ranges::sort(blobs, {}, order);
+  blobs.erase(std::ranges::unique(blobs, {}, order).begin(), blobs.end());
+  return blobs;
 }
 
 Result<void> get(const Layout& layout, const WantedBlob& blob, bool known_missing,
@@ -75,22 +90,13 @@ Result<std::string> carry_out(const Layout& layout, const PullPlan& plan, Report
   // Before anything is reckoned with sizes that somebody else tells.
   PUNA_TRY_CONTEXT(const Manifest manifest, read_manifest(plan.manifest),
                    fmt::format("While reading what {} is made of", plan.name.text()));
-  // In one order for all pulls, so that of two neither waits for a lock while the other waits for
-  // one of its; the largest first, so that what fails leaves little.
-  std::vector<const WantedBlob*> blobs;
-  for (const WantedBlob& blob : plan.blobs) blobs.push_back(&blob);
-  const auto order = [](const WantedBlob* blob) {
-    return std::pair(~blob->layer.bytes, blob->layer.digest);
-  };
-  std::ranges::sort(blobs, {}, order);
-  blobs.erase(std::ranges::unique(blobs, {}, order).begin(), blobs.end());
-
+  const std::vector<const WantedBlob*> blobs = in_order(plan.blobs);
   std::vector<bool> missing;
   uint64_t needed = 0;
   for (const WantedBlob* blob : blobs) {
     PUNA_TRY(const bool whole, is_whole(layout.blob(blob->layer.digest), blob->layer, reporter));
     missing.push_back(!whole);
-    if (!whole) needed += blob->layer.bytes - held_bytes(layout, blob->layer);
+    if (!whole) needed += blob->layer.bytes - held_bytes(layout, *blob);
   }
   const bool any_missing = std::ranges::find(missing, true) != missing.end();
   // Nothing is written where nothing is to do: the store may be one that others share to read.
@@ -106,12 +112,36 @@ Result<std::string> carry_out(const Layout& layout, const PullPlan& plan, Report
   std::vector<FileLock> locks;  // until the manifest says that the blobs are needed
   for (size_t i = 0; i < blobs.size(); ++i) {
     PUNA_TRY(FileLock lock, lock_blob(layout, blobs[i]->layer, reporter));
-    PUNA_TRY(get(layout, *blobs[i], missing[i], reporter));
+    if (blobs[i]->part.empty()) PUNA_TRY(get(layout, *blobs[i], missing[i], reporter));
     locks.push_back(std::move(lock));
+  }
+  // Last, since what fails before leaves it for the next pull, which knows it by its address alone.
+  for (size_t i = 0; i < blobs.size(); ++i) {
+    if (!blobs[i]->part.empty()) PUNA_TRY(get(layout, *blobs[i], missing[i], reporter));
   }
   PUNA_TRY(put_manifest(layout, plan.name, plan.manifest));
   PUNA_TRY(collect(layout, {}));
   return opened_path(layout, plan.name);
+}
+
+Result<void> mend(const Layout& layout, const PullPlan& plan, std::vector<Layer>& damaged,
+                  Reporter& reporter) {
+  const auto find = [&](const Layer& wanted) {
+    return std::ranges::find_if(damaged, [&](const Layer& layer) {
+      return layer.digest == wanted.digest && layer.bytes == wanted.bytes;
+    });
+  };
+  std::vector<const WantedBlob*> blobs = in_order(plan.blobs);
+  std::erase_if(blobs, [&](const WantedBlob* blob) { return find(blob->layer) == damaged.end(); });
+  uint64_t needed = 0;
+  for (const WantedBlob* blob : blobs) needed += blob->layer.bytes - held_bytes(layout, *blob);
+  PUNA_TRY(check_space(layout.blobs(), plan.name.text(), needed));
+  for (const WantedBlob* blob : blobs) {
+    PUNA_TRY(const FileLock lock, lock_blob(layout, blob->layer, reporter));
+    PUNA_TRY(get(layout, *blob, /*known_missing=*/true, reporter));
+    damaged.erase(find(blob->layer));
+  }
+  return {};
 }
 
 WantedBlob wanted_text(std::string_view media_type, std::string text) {
@@ -126,11 +156,16 @@ WantedBlob wanted_download(std::string_view media_type, BlobSource source) {
   Layer layer{std::string(media_type), source.digest.value_or(Digest()), source.bytes};
   return {.layer = std::move(layer),
           .fetch = [source = std::move(source)](const Layout& layout, const Layer& each,
-                                                Reporter& reporter) -> Result<void> {
-            const std::string part = layout.path(Layout::Kind::kPart, each.digest);
-            PUNA_TRY(download(source, part, reporter));
-            return rename_file(part, layout.blob(each.digest));
+                                                Reporter& reporter) {
+            return fetch_blob(layout, each, source, reporter);
           }};
+}
+
+Result<void> fetch_blob(const Layout& layout, const Layer& layer, BlobSource source,
+                        Reporter& reporter) {
+  const std::string part = layout.path(Layout::Kind::kPart, layer.digest);
+  PUNA_TRY(download(std::move(source), part, reporter));
+  return PartFile::place(part, layer.bytes, layout.blob(layer.digest));
 }
 
 PullPlan plan_of(ModelName name, const ConfigFields& fields, std::vector<WantedBlob> layers) {

@@ -17,6 +17,8 @@ namespace puna::store {
 
 struct WantedBlob {
   Layer layer{};
+  // Where all of it lies already, as download() leaves it; fetch() then only gives it its place.
+  std::string part{};
   // Makes the file blob(layer.digest), whose lock is held.
   std::function<base::Result<void>(const Layout& layout, const Layer& layer, Reporter& reporter)>
       fetch{};
@@ -31,8 +33,17 @@ struct PullPlan {
 // Returns the path of what is to be opened. Errors: those of the fetches, kIo, kCancelled.
 base::Result<std::string> carry_out(const Layout& layout, const PullPlan& plan, Reporter& reporter);
 
+// Fetches those of the damaged blobs that the plan has the very bytes of, and takes them out of
+// `damaged`; manifests stay as they are. Errors: those of the fetches, kIo, kCancelled.
+base::Result<void> mend(const Layout& layout, const PullPlan& plan, std::vector<Layer>& damaged,
+                        Reporter& reporter);
+
 WantedBlob wanted_text(std::string_view media_type, std::string text);
 WantedBlob wanted_download(std::string_view media_type, BlobSource source);
+
+// Downloads a blob. Errors: those of download().
+base::Result<void> fetch_blob(const Layout& layout, const Layer& layer, BlobSource source,
+                              Reporter& reporter);
 
 // A plan of the layers and a config of these fields; the manifest is written of them.
 PullPlan plan_of(ModelName name, const ConfigFields& fields, std::vector<WantedBlob> layers);

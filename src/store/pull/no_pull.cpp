@@ -12,6 +12,11 @@ base::Result<std::string> Store::pull(std::string_view name, const PullOptions&)
                     fmt::format("This build has no downloads, so it cannot pull {}.", found.name));
 }
 
+base::Result<void> Store::fetch_again(const ModelName&, std::vector<Layer>&,
+                                      const PullOptions&) const {
+  return base::fail(base::ErrorCode::kUnsupported, "This build has no downloads.");
+}
+
 base::Result<void> Store::push(std::string_view name, const PullOptions&) const {
   return base::fail(base::ErrorCode::kUnsupported,
                     fmt::format("This build has no HTTP client, so it cannot push {}.", name));

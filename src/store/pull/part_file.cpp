@@ -133,7 +133,7 @@ Result<void> PartFile::write(uint64_t offset, std::span<const std::byte> bytes) 
 }
 
 void PartFile::begin_sync(uint64_t offset, uint64_t bytes) const {
-  // What goes wrong is told by finish().
+  // What goes wrong is told by place().
   (void)::sync_file_range(fd_.get(), static_cast<off_t>(offset), static_cast<off_t>(bytes),
                           SYNC_FILE_RANGE_WRITE);
 }
@@ -155,10 +155,11 @@ Result<void> PartFile::read_pieces(
   return {};
 }
 
-Result<void> PartFile::finish() {
-  if (::ftruncate(fd_.get(), static_cast<off_t>(total_)) != 0 || ::fdatasync(fd_.get()) != 0)
-    return std::unexpected(system_error("write", path_, errno));
-  return {};
+Result<void> PartFile::place(const std::string& path, uint64_t total, const std::string& to) {
+  const Fd fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  if (!fd || ::ftruncate(fd.get(), static_cast<off_t>(total)) != 0 || ::fdatasync(fd.get()) != 0)
+    return std::unexpected(system_error("write", path, errno));
+  return rename_file(path, to);
 }
 
 uint64_t PartFile::done_bytes(const std::string& path, uint64_t total) {

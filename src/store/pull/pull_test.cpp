@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "io/http/test_server.h"
 #include "store/locks.h"
+#include "store/pull/fetch.h"
 #include "store/pull/part_file.h"
 #include "store/test_store.h"
 
@@ -197,6 +198,51 @@ TEST_CASE_FIXTURE(Fixture, "an address of a GGUF file is pulled under its file n
   REQUIRE(!failed.has_value());
   CHECK(failed.error().message.find("no GGUF file") != std::string::npos);
   CHECK(folder.files().size() == 5);
+}
+
+TEST_CASE_FIXTURE(Fixture, "what an address gave is kept when something fails behind it") {
+  body = "GGUF" + body;
+  server.set({.body = body});
+  const std::string url = server.url("/m.gguf");
+  const std::string path = store.pull(url, options).value();
+  const std::string config = layout.blob(
+      load_manifest(layout.manifest(*parse_name(server.host() + "/files/m")))->config.digest);
+  REQUIRE(store.remove(server.host() + "/files/m").has_value());
+  // A folder is where the config belongs.
+  REQUIRE(make_folders(config + "/x").has_value());
+  CHECK(store.pull(url, options).error().code == base::ErrorCode::kIo);
+  CHECK(store.list()->empty());
+  std::filesystem::remove_all(config);
+  const uint64_t before = server.sent_bytes();
+  const auto again = store.pull(url, options);
+  REQUIRE_MESSAGE(again.has_value(), again.error().text());
+  CHECK(*again == path);
+  CHECK(*read_text(path, 1 << 20) == body);
+  CHECK(server.sent_bytes() - before <= 1);  // of the probe
+  CHECK(store.verify({})->findings.empty());
+}
+
+TEST_CASE_FIXTURE(Fixture, "no room is asked for what is there already and only gets its place") {
+  REQUIRE(layout.prepare().has_value());
+  const uint64_t bytes = std::filesystem::space(folder.path()).available + (uint64_t{1} << 30);
+  const std::string part = folder.path() + "/part";
+  auto file = PartFile::open(part, bytes, 1);  // a hole
+  REQUIRE_MESSAGE(file.has_value(), file.error().text());
+  REQUIRE(file->set_entry(0, {.bytes = bytes, .checksum = {}}).has_value());
+  int n_placed = 0;
+  std::vector<WantedBlob> layers;
+  layers.push_back({.layer = {std::string(kModelType), sha256_of("x"), bytes},
+                    .part = part,
+                    .fetch = [&](const Layout&, const Layer&, Reporter&) -> base::Result<void> {
+                      ++n_placed;
+                      return base::fail(base::ErrorCode::kCancelled, "Enough.");
+                    }});
+  Reporter reporter(options, "test");
+  PullPlan plan = plan_of(*parse_name("a"), {}, std::move(layers));
+  CHECK(carry_out(layout, plan, reporter).error().message == "Enough.");
+  CHECK(n_placed == 1);
+  plan.blobs[0].part.clear();
+  CHECK(carry_out(layout, plan, reporter).error().message.contains("MB free"));
 }
 
 }  // namespace

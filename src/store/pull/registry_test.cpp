@@ -224,6 +224,80 @@ TEST_CASE_FIXTURE(Fixture, "what is pushed is pulled as it was, also after a pie
   CHECK(*read_text(store.resolve(name)->path, 1 << 20) == body);
 }
 
+TEST_CASE_FIXTURE(Fixture, "a pull makes links again, and no other pull takes them") {
+  const auto offer_parts = [&](const std::string& tag, const std::vector<std::string>& parts) {
+    Manifest manifest{.config = {std::string(kConfigType), sha256_of("{}"), 2}, .layers = {}};
+    registry.blobs[sha256_of("{}").text()] = "{}";
+    for (const std::string& part : parts) {
+      manifest.layers.push_back({std::string(kModelType), sha256_of(part), part.size()});
+      registry.blobs[sha256_of(part).text()] = part;
+    }
+    registry.manifests["/v2/me/model/manifests/" + tag] = write_manifest(manifest);
+  };
+  const auto second_part = [&](const std::string& tag) {
+    const auto path = store.pull(registry.server.host() + "/me/model:" + tag, options);
+    REQUIRE_MESSAGE(path.has_value(), path.error().text());
+    const auto first = formats::parse_split_name(*path);
+    REQUIRE(first);
+    return read_text(formats::split_path(first->prefix, 2, 2), 100).value_or("");
+  };
+  offer_parts("a", {"one", "two"});
+  offer_parts("b", {"one", "other two"});
+  CHECK(second_part("a") == "two");
+  CHECK(second_part("b") == "other two");
+  CHECK(second_part("a") == "two");
+  std::filesystem::remove_all(layout.splits());
+  CHECK(store.list()->empty());
+  CHECK(second_part("a") == "two");
+  REQUIRE(store.remove(registry.server.host() + "/me/model:b").has_value());
+  CHECK(second_part("a") == "two");
+  CHECK(store.verify({})->findings.empty());
+}
+
+TEST_CASE_FIXTURE(Fixture, "a repair takes only the bytes that are missing, and no other model") {
+  const Manifest own = put_model(layout, name, "made here");
+  const std::string manifest = layout.manifest(*parse_name(name));
+  const std::string text = *read_text(manifest, 4096);
+  const std::string blob = layout.blob(own.layers[0].digest);
+  REQUIRE(write_text(blob, "made hero").has_value());
+  const auto repaired = [&] {
+    auto verified = store.verify({.repair = true, .pull = options});
+    REQUIRE(verified.has_value());
+    CHECK(read_text(manifest, 4096).value_or("") == text);
+    return *std::move(verified);
+  };
+  SUBCASE("another model is there by its name") {
+    offer();
+    const Verified verified = repaired();
+    CHECK(!verified.fine());
+    REQUIRE(verified.findings.size() == 1);
+    CHECK(verified.findings[0].what.contains("no such file"));
+    CHECK(verified.findings[0].what.contains("`puna rm " + name + "`"));
+    CHECK(!registry.blobs.empty());
+    CHECK(file_bytes(layout.blob(sha256_of(body))) < 0);
+    CHECK(read_text(blob, 100).value_or("") == "made hero");
+  }
+  SUBCASE("none is") {
+    const Verified verified = repaired();
+    CHECK(!verified.fine());
+    CHECK(verified.findings.at(0).what.contains("has no model"));
+    CHECK(read_text(blob, 100).value_or("") == "made hero");
+  }
+  SUBCASE("another is that has the same weights") {
+    body = "made here";
+    offer();
+    put_model(layout, "copy", body + ", changed");
+    // A model that comes from nowhere needs them, too.
+    REQUIRE(store.copy(name, "a").has_value());
+    REQUIRE(write_text(blob, "made hero").has_value());
+    const Verified verified = repaired();
+    CHECK(verified.fine());
+    CHECK(verified.findings.size() == 2);
+    CHECK(read_text(blob, 100).value_or("") == "made here");
+    CHECK(store.verify({})->findings.empty());
+  }
+}
+
 TEST_CASE_FIXTURE(Fixture, "what has no registry is not pushed") {
   put_model(layout, "puna.local/catalogue/x", "12345");
   CHECK(store.push("x", options).error().code == base::ErrorCode::kInvalidArgument);
@@ -233,6 +307,7 @@ TEST_CASE_FIXTURE(Fixture, "what has no registry is not pushed") {
 // A hub with one repository of files.
 struct Hub {
   std::map<std::string, std::string> files;
+  std::string more{};  // of the list of files
   TestServer server{[this](const TestRequest& request) { return answer(request); }};
 
   TestAnswer answer(const TestRequest& request) const {
@@ -242,6 +317,7 @@ struct Hub {
         siblings += fmt::format(R"(,{{"rfilename":"{}","lfs":{{"sha256":"{}","size":{}}}}})", path,
                                 sha256_of(body).hex(), body.size());
       }
+      siblings += more;
       return {
           .body = fmt::format(
               R"({{"sha":"abc123","siblings":[{}],"cardData":{{"license":"mit"}}}})", siblings)};
@@ -288,6 +364,29 @@ TEST_CASE_FIXTURE(Fixture,
   REQUIRE(store.remove("hf.co/user/Repo:Q8_0").has_value());
   CHECK(!std::filesystem::exists(std::filesystem::path(*eight).parent_path()));
   CHECK(store.verify({})->findings.empty());
+}
+
+TEST_CASE_FIXTURE(Fixture, "a hub whose sizes cannot be is refused before anything is reckoned") {
+  Hub hub;
+  const TestVariable endpoint("HF_ENDPOINT", hub.server.url("/"));
+  const auto part = [](int number, int count, const std::string& bytes, uint64_t size) {
+    return fmt::format(
+        R"(,{{"rfilename":"R-Q4_0-0000{}-of-0000{}.gguf","lfs":{{"sha256":"{}","size":{}}}}})",
+        number, count, sha256_of(bytes).hex(), size);
+  };
+  constexpr uint64_t kHuge = INT64_MAX;
+  SUBCASE("a sum that wraps") {
+    hub.more = part(1, 3, "a", kHuge) + part(2, 3, "b", kHuge) + part(3, 3, "c", 2);
+  }
+  SUBCASE("a sum that is too large") {
+    hub.more = part(1, 2, "a", kMaxModelBytes) + part(2, 2, "b", 2);
+  }
+  SUBCASE("one file of two sizes") { hub.more = part(1, 2, "a", 1) + part(2, 2, "a", 2); }
+  const auto failed = store.pull("hf.co/user/Repo", options);
+  REQUIRE(!failed.has_value());
+  CHECK(failed.error().code == base::ErrorCode::kCorrupt);
+  CHECK(hub.server.requests().size() == 1);
+  CHECK(folder.files().empty());
 }
 
 }  // namespace
