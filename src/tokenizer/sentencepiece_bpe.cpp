@@ -77,7 +77,7 @@ class SentencePieceBpe final : public Tokenizer {
   Candidate by_score(std::string_view word, const Symbol& left, const Symbol& right,
                      std::unordered_map<int32_t, uint32_t>& splits) const;
   void append_symbol(std::string_view word, const Symbol& symbol,
-                     const std::unordered_map<int32_t, uint32_t>& splits,
+                     const std::unordered_map<int32_t, uint32_t>& splits, bool& after_unknown,
                      std::vector<int32_t>& ids) const;
 
   static size_t pair_of(char left, char right) {
@@ -238,31 +238,35 @@ void SentencePieceBpe::encode_word(std::string_view word, std::vector<Symbol>& s
   for (Symbol& symbol : symbols) {
     if (symbol.id < 0)
       symbol.id = pieces_.find(word.substr(symbol.begin, symbol.end - symbol.begin));
-    if (symbol.id < 0 && !has_bytes_) {  // a run of unknown characters is one unknown token
-      if (!after_unknown) ids.push_back(*vocabulary_.unk);
-      after_unknown = true;
-      continue;
-    }
-    after_unknown = false;
-    append_symbol(word, symbol, splits, ids);
+    append_symbol(word, symbol, splits, after_unknown, ids);
   }
 }
 
-// A piece marked unused is taken apart again into what it was merged from.
+// A piece marked unused is taken apart again into what it was merged from. Without byte tokens a
+// run of unknown characters, of such a piece or around it, is one unknown token.
 void SentencePieceBpe::append_symbol(std::string_view word, const Symbol& symbol,
                                      const std::unordered_map<int32_t, uint32_t>& splits,
-                                     std::vector<int32_t>& ids) const {
+                                     bool& after_unknown, std::vector<int32_t>& ids) const {
+  if (symbol.id < 0 && !has_bytes_) {
+    if (!after_unknown) ids.push_back(*vocabulary_.unk);
+    after_unknown = true;
+    return;
+  }
   if (symbol.id < 0) {
     for (uint32_t i = symbol.begin; i < symbol.end; ++i)
       ids.push_back(byte_ids_[static_cast<unsigned char>(word[i])]);
     return;
   }
   const auto split = splits.find(symbol.id);
-  if (split == splits.end()) return ids.push_back(symbol.id);
+  if (split == splits.end()) {
+    after_unknown = false;
+    return ids.push_back(symbol.id);
+  }
   const uint32_t middle = symbol.begin + split->second;
   for (const auto& [begin, end] :
        {std::pair{symbol.begin, middle}, std::pair{middle, symbol.end}}) {
-    append_symbol(word, {begin, end, pieces_.find(word.substr(begin, end - begin))}, splits, ids);
+    append_symbol(word, {begin, end, pieces_.find(word.substr(begin, end - begin))}, splits,
+                  after_unknown, ids);
   }
 }
 

@@ -179,6 +179,30 @@ TEST_CASE("runs of characters without a piece or byte tokens are one unknown tok
   CHECK(tokenizer->encode("a\u4e2d\u6587a\xFF") == Ids{259, 0, 259, 0});
 }
 
+TEST_CASE("what is left of an unused piece without pieces of its own is the unknown token") {
+  Vocabulary v = sentencepiece_vocabulary({"x", "ab", "bx", "abx"});
+  std::replace(v.types.begin(), v.types.end(), TokenType::kByte, TokenType::kControl);
+  v.types[260] = v.types[262] = TokenType::kUnused;
+  v.space_prefix = SpacePrefix::kNever;
+  const auto tokenizer = make(v);
+  CHECK(tokenizer->encode("xabab") == Ids{259, 0});
+  CHECK(tokenizer->encode("abx") == Ids{0, 259});
+  CHECK(tokenizer->encode("yabx") == Ids{0, 259});
+  // With byte tokens it is its bytes.
+  std::fill_n(v.types.begin() + 3, 256, TokenType::kByte);
+  CHECK(make(v)->encode("xab") == Ids{259, 3 + 'a', 3 + 'b'});
+}
+
+TEST_CASE("merges make the first of equal pieces, in whatever order they are listed") {
+  Vocabulary v = byte_level_vocabulary({"a b", "c d"});
+  v.merges = {"c d", "a b"};
+  v.tokens[258] = "ab";
+  for (const TokenType type : {TokenType::kNormal, TokenType::kControl}) {
+    v.types[258] = type;
+    CHECK(make(v)->encode("abcd", {.parse_special = false}) == Ids{256, 257});
+  }
+}
+
 // <s>, all bytes (1 to 256), then the tokens given, as GGUF has them.
 Vocabulary rwkv_vocabulary(const std::vector<std::string>& tokens) {
   Vocabulary v;
