@@ -7,6 +7,7 @@ namespace puna::tokenizer {
 void Pieces::reserve(size_t n_pieces, size_t n_bytes) {
   bytes_.reserve(n_bytes);
   starts_.reserve(n_pieces + 1);
+  indexed_.reserve(n_pieces);
   slots_.assign(std::bit_ceil(2 * n_pieces + 1), {});
   mask_ = slots_.size() - 1;
 }
@@ -14,6 +15,7 @@ void Pieces::reserve(size_t n_pieces, size_t n_bytes) {
 void Pieces::append(std::string_view bytes) {
   bytes_.append(bytes);
   starts_.push_back(bytes_.size());
+  indexed_.push_back(false);
 }
 
 int32_t Pieces::index(int32_t id) {
@@ -25,6 +27,7 @@ int32_t Pieces::index(int32_t id) {
     if (slots_[at].tag == tag && (*this)[slots_[at].id] == bytes) return slots_[at].id;
   }
   slots_[at] = {tag, id};
+  indexed_[static_cast<size_t>(id)] = true;
   return id;
 }
 

@@ -59,6 +59,13 @@ class Pieces {
         return slot.id;
     }
   }
+  // The same, without the search where `id` is the answer or the id behind it is.
+  int32_t find_near(int32_t id, std::string_view bytes) const {
+    for (const int32_t guess : {id, id + 1}) {
+      if (guess >= 0 && guess < size() && indexed_[guess] && (*this)[guess] == bytes) return guess;
+    }
+    return find(bytes);
+  }
 
  private:
   struct Slot {
@@ -67,6 +74,7 @@ class Pieces {
   };
   std::string bytes_;
   std::vector<size_t> starts_ = {0};
+  std::vector<bool> indexed_;                       // by id: whether find() answers it
   std::vector<Slot> slots_ = std::vector<Slot>(1);  // open addressing, at most half full
   size_t mask_ = 0;
 };
@@ -127,6 +135,7 @@ base::Result<MergeTable> read_merges(std::span<const std::string> lines, const P
                                      IdOf&& id_of) {
   MergeTable table(lines.size());
   std::string bytes;
+  int32_t joined = -1;
   for (size_t rank = 0; rank < lines.size(); ++rank) {
     const std::string_view merge = lines[rank];
     const auto wrong = [&](std::string_view why) {
@@ -140,7 +149,8 @@ base::Result<MergeTable> read_merges(std::span<const std::string> lines, const P
     const int32_t right = id_of(merge.substr(space + 1));
     if (left < 0 || right < 0) return wrong("names a piece that is not in the vocabulary");
     bytes.assign(pieces[left]).append(pieces[right]);
-    const int32_t joined = pieces.find(bytes);
+    // Most vocabularies list merges in the order of what these make.
+    joined = pieces.find_near(joined, bytes);
     if (joined < 0) return wrong("makes a piece that is not in the vocabulary");
     table.insert(left, right, {static_cast<uint32_t>(rank), joined});
   }
