@@ -66,6 +66,11 @@ class ByteLevelBpe final : public Tokenizer {
       whole_words_ = rule->whole_words;
       if (rule->nfc) steps.push_back({NormalizerStep::Kind::kNfc});
     }
+    if (expressions.size() > kMostExpressions) {
+      return base::fail(base::ErrorCode::kUnsupported,
+                        fmt::format("The tokenizer has {} split expressions, more than {}.",
+                                    expressions.size(), kMostExpressions));
+    }
     for (const std::string_view expression : expressions) {
       PUNA_TRY(auto compiled, SplitExpression::compile(expression));
       expressions_.push_back(std::move(compiled));

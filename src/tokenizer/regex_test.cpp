@@ -55,8 +55,10 @@ TEST_CASE("repeats are greedy, lazy or possessive, and groups atomic") {
 }
 
 TEST_CASE("what is not carried out is refused by name") {
-  for (const char* expression : {R"(a\Kb)", R"(\X)", "(?~ab)", R"(\p{Script=Han})", "(?i)ss", "(a",
-                                 "a)", "[a", "*a", R"(\k<n>)", "(?<=a{300})b"}) {
+  for (const char* expression :
+       {R"(a\Kb)", R"(\X)", "(?~ab)", R"(\p{Script=Han})", "(?i)ss", "(a", "a)", "[a", "*a",
+        R"(\k<n>)", "(?<=a{300})b", R"((a)\2)", R"((a)\k<>)", "a{2}{2}{2}{2}{2}",
+        "(?:(?:(?:(?:){100000}){100000}){100000})a", "(?:(?:ab){1000}){1000}"}) {
     CAPTURE(expression);
     const auto got = Regex::compile(expression);
     REQUIRE(!got.has_value());
@@ -65,9 +67,40 @@ TEST_CASE("what is not carried out is refused by name") {
   }
 }
 
-TEST_CASE("an expression that would try for ever gives up on a place") {
+TEST_CASE("long expressions are refused, and shown from their beginning") {
+  std::string expression = "a";
+  for (int i = 0; i < 40000; ++i) expression += "\u00e9?";
+  const auto got = Regex::compile(expression);
+  REQUIRE(!got.has_value());
+  // Of the character at byte 199 only one byte would be shown.
+  CHECK(got.error().message == "The expression \"" + expression.substr(0, 199) +
+                                   "...\" has more than 65536 bytes, which is not supported.");
+}
+
+TEST_CASE("what is too long for the quicker matcher is matched without going deep") {
+  std::string expression;
+  for (int i = 0; i < 2000; ++i) expression += "a?";
+  CHECK(marked(expression + "b", "aaab") == "[aaab]");
+}
+
+TEST_CASE("an expression as deep as is allowed matches") {
+  std::string deep = "a";
+  for (int i = 0; i < 99; ++i) deep = "(?:" + deep + ")****";
+  CHECK(marked(deep, "aaa") == "[aaa]");
+  CHECK(!Regex::compile(deep + "*").has_value());
+  CHECK(!Regex::compile("(?:(?:" + deep + "))").has_value());
+}
+
+TEST_CASE("parts that are written out many times are those of the one that stands there") {
+  CHECK(marked("(?:[a-c][d-f]){3}", "adbecfad") == "[adbecf]ad");
+  CHECK(marked("(?:(?:ab)++c){2}", "ababcabc") == "[ababcabc]");
+}
+
+TEST_CASE("a search that goes back too often ends, and the rest of the text has no match") {
   // 2^26 ways to read it, of which ten million are tried.
-  CHECK(marked("(a|a)*b", std::string(26, 'a')) == std::string(26, 'a'));
+  const std::string text = std::string(26, 'a');
+  CHECK(marked("(a|a)*b", "b" + text + "cb") == "[b]" + text + "cb");
+  CHECK(marked("(?!(a|a)*b)a", text) == text);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "tokenizer/split.h"
 
+#include "base/utf8.h"
 #include "tokenizer/unicode.h"
 
 namespace puna::tokenizer {
@@ -25,31 +26,36 @@ SplitExpression::SetMask SplitExpression::sets_at(std::string_view text, size_t 
   return sets;
 }
 
-size_t SplitExpression::match(std::string_view text, size_t at) const {
+std::optional<Match> SplitExpression::search(std::string_view text, size_t from) const {
   uint32_t bytes = 0;
-  const SetMask sets = sets_at(text, at, bytes);
-  for (const Branch& branch : branches_) {
-    if ((branch.first & sets) == 0) continue;
-    const size_t end = match_items(branch.items, text, at);
-    if (end != kNoMatch) return end - at;
+  for (size_t at = from; at < text.size(); at += bytes) {
+    const SetMask sets = sets_at(text, at, bytes);
+    uint64_t retries = 0;
+    for (const Branch& branch : branches_) {
+      if ((branch.first & sets) == 0) continue;
+      const size_t end = match_items(branch.items, text, at, retries);
+      if (end != kNoMatch) return Match{at, end};
+      if (retries > kMostRetries) return {};
+    }
   }
-  return 0;
+  return {};
 }
 
 // The end of the first match of all `items` from `at` on, trying long repeats before short ones.
-size_t SplitExpression::match_items(std::span<const Item> items, std::string_view text,
-                                    size_t at) const {
+// `retries` counts how often a choice was followed by another; beyond kMostRetries nothing matches.
+size_t SplitExpression::match_items(std::span<const Item> items, std::string_view text, size_t at,
+                                    uint64_t& retries) const {
   if (items.empty()) return at;
   const Item& item = items[0];
   const auto rest = items.subspan(1);
   uint32_t bytes = 0;
   if (item.kind == Item::kNotBefore) {
     if (at < text.size() && (sets_at(text, at, bytes) & item.set) != 0) return kNoMatch;
-    return match_items(rest, text, at);
+    return match_items(rest, text, at, retries);
   }
   if (item.kind == Item::kLineEnd)
-    return at == text.size() || text[at] == '\n' ? match_items(rest, text, at) : kNoMatch;
-  if (item.kind == Item::kGroup) return match_group(items, text, at);
+    return at == text.size() || text[at] == '\n' ? match_items(rest, text, at, retries) : kNoMatch;
+  if (item.kind == Item::kGroup) return match_group(items, text, at, retries);
   uint32_t count = 0;
   size_t end = at;
   while (count < item.most && end < text.size() && (sets_at(text, end, bytes) & item.set) != 0) {
@@ -57,16 +63,17 @@ size_t SplitExpression::match_items(std::span<const Item> items, std::string_vie
     ++count;
   }
   while (count >= item.least) {
-    const size_t found = match_items(rest, text, end);
+    const size_t found = match_items(rest, text, end, retries);
     if (found != kNoMatch || count == 0 || item.possessive) return found;
+    if (++retries > kMostRetries) return kNoMatch;
     end -= base::utf8_previous_bytes(text, end);
     --count;
   }
   return kNoMatch;
 }
 
-size_t SplitExpression::match_group(std::span<const Item> items, std::string_view text,
-                                    size_t at) const {
+size_t SplitExpression::match_group(std::span<const Item> items, std::string_view text, size_t at,
+                                    uint64_t& retries) const {
   const auto rest = items.subspan(1);
   for (const auto& alternative : groups_[items[0].group]) {
     size_t end = at;
@@ -77,11 +84,13 @@ size_t SplitExpression::match_group(std::span<const Item> items, std::string_vie
       end += bytes;
       ++matched;
     }
-    if (matched < alternative.size()) continue;
-    const size_t found = match_items(rest, text, end);
-    if (found != kNoMatch) return found;
+    if (matched == alternative.size()) {
+      const size_t found = match_items(rest, text, end, retries);
+      if (found != kNoMatch) return found;
+    }
+    if (++retries > kMostRetries) return kNoMatch;
   }
-  return items[0].least == 0 ? match_items(rest, text, at) : kNoMatch;
+  return items[0].least == 0 ? match_items(rest, text, at, retries) : kNoMatch;
 }
 
 }  // namespace puna::tokenizer

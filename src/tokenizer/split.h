@@ -11,17 +11,19 @@
 //   (?:a|b)  (?i:a|b)  alternatives of plain characters, optionally without case; may be followed
 //   by ?
 //
-// Text need not be valid UTF-8: a stray byte is one character of no class.
+// Text need not be valid UTF-8: a stray byte is one character of no class. A long expression does
+// not compile either, which regex/regex.h may know; both have the same limit on going back.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
 
 #include "base/result.h"
-#include "base/utf8.h"
+#include "tokenizer/match.h"
 
 namespace puna::tokenizer {
 
@@ -31,9 +33,9 @@ class SplitExpression {
   // part of Puna).
   static base::Result<SplitExpression> compile(std::string_view expression);
 
-  // The length in bytes of the match that begins at text[at]; 0 when there is none. The end of
-  // `text` is the end of all.
-  size_t match(std::string_view text, size_t at) const;
+  // The leftmost match that begins at or after `from`; it is not empty. The end of `text` is the
+  // end of all.
+  std::optional<Match> search(std::string_view text, size_t from) const;
 
  private:
   friend class SplitCompiler;
@@ -42,6 +44,8 @@ class SplitExpression {
   // character belongs.
   using SetMask = uint32_t;
   static constexpr int kMaxSets = 32;
+  // Of one alternative; the matcher calls itself for each.
+  static constexpr size_t kMaxItems = 100;
 
   struct Item {
     enum Kind : uint8_t { kRepeat, kNotBefore, kLineEnd, kGroup } kind = kRepeat;
@@ -63,8 +67,10 @@ class SplitExpression {
   };
 
   SetMask sets_at(std::string_view text, size_t at, uint32_t& bytes) const;
-  size_t match_items(std::span<const Item> items, std::string_view text, size_t at) const;
-  size_t match_group(std::span<const Item> items, std::string_view text, size_t at) const;
+  size_t match_items(std::span<const Item> items, std::string_view text, size_t at,
+                     uint64_t& retries) const;
+  size_t match_group(std::span<const Item> items, std::string_view text, size_t at,
+                     uint64_t& retries) const;
 
   std::array<SetMask, 128> ascii_{};
   std::array<SetMask, 16> classes_{};  // by CharClass
@@ -72,6 +78,9 @@ class SplitExpression {
   std::vector<std::vector<std::vector<SetMask>>> groups_;  // group, alternative, character
   std::vector<Branch> branches_;
 };
+
+// How many expressions may cut a text one after another: for_each_word calls itself for each.
+inline constexpr size_t kMostExpressions = 32;
 
 // Calls word(std::string_view) for each piece of the text, in order; the pieces together are the
 // text. The first expression cuts the text into its matches and what lies between them, each next
@@ -83,15 +92,10 @@ void for_each_word(std::span<const SplitExpression> expressions, std::string_vie
   if (expressions.empty()) return word(text);
   const auto rest = expressions.subspan(1);
   size_t gap = 0;
-  for (size_t at = 0; at < text.size();) {
-    const size_t length = expressions[0].match(text, at);
-    if (length == 0) {
-      at += base::utf8_next(text, at).bytes;
-      continue;
-    }
-    for_each_word(rest, text.substr(gap, at - gap), word);
-    for_each_word(rest, text.substr(at, length), word);
-    gap = at += length;
+  while (const auto match = expressions[0].search(text, gap)) {
+    for_each_word(rest, text.substr(gap, match->begin - gap), word);
+    for_each_word(rest, text.substr(match->begin, match->end - match->begin), word);
+    gap = match->end;
   }
   for_each_word(rest, text.substr(gap), word);
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/utf8.h"
 #include "tokenizer/split.h"
 #include "tokenizer/unicode.h"
 
@@ -56,6 +57,7 @@ class SplitCompiler {
   explicit SplitCompiler(std::string_view expression) : text_(expression) {}
 
   base::Result<SplitExpression> run() {
+    if (text_.size() > kLongestExpressionBytes) return wrong("more than 65536 bytes");
     do {
       SplitExpression::Branch branch;
       while (at_ < text_.size() && text_[at_] != '|') PUNA_TRY(item(branch));
@@ -97,6 +99,8 @@ class SplitCompiler {
   }
 
   base::Result<bool> item(SplitExpression::Branch& branch) {
+    if (branch.items.size() == SplitExpression::kMaxItems)
+      return wrong("more than 100 items in an alternative");
     Item item;
     if (take("(?!")) {
       item.kind = Item::kNotBefore;

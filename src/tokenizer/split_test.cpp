@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "base/utf8.h"
 #include "tokenizer/pre_tokenizers.h"
 #include "tokenizer/unicode.h"
 
@@ -75,6 +76,28 @@ TEST_CASE("what is not in the subset does not compile") {
   CHECK(SplitExpression::compile(many.substr(1)).has_value());
   CHECK(SplitExpression::compile("a{").error().message ==
         "The split expression a{ has no number at byte 2, which is not understood.");
+}
+
+std::string repeated(std::string_view part, size_t n) {
+  std::string out;
+  for (size_t i = 0; i < n; ++i) out += part;
+  return out;
+}
+
+TEST_CASE("what would take the matcher deep into itself does not compile") {
+  CHECK(split({repeated("a?", 99) + "b"}, repeated("a", 99) + "b").size() == 1);
+  CHECK(!SplitExpression::compile(repeated("a?", 100) + "b").has_value());
+  CHECK(!SplitExpression::compile(repeated("(?:a|b)?", 100) + "b").has_value());
+  CHECK(!SplitExpression::compile("[" + std::string(65536, 'a') + "]").has_value());
+}
+
+TEST_CASE("a search that goes back too often ends, and the rest of the text is one piece") {
+  // More than 10^12 ways to share 72 characters among 12 repeats, or 60 among as many groups.
+  const std::string repeats = repeated("a*", 12) + "b";
+  const std::string groups = repeated("(?:a|aa)", 60) + "b";
+  CHECK(split({repeats}, "aab" + std::string(72, 'a') + "cab") ==
+        Words{"aab", std::string(72, 'a') + "cab"});
+  CHECK(split({groups}, std::string(90, 'a') + "c") == Words{std::string(90, 'a') + "c"});
 }
 
 TEST_CASE("every rule of the table compiles, and its pieces are the text") {

@@ -124,6 +124,7 @@ bool is_known_expression(const std::string& expression) {
 
 // The expressions of steps that end with ByteLevel; nothing where a step is none.
 std::optional<std::vector<std::string>> byte_level_expressions(const Pipeline& p) {
+  if (p.steps.empty() || p.steps.size() > tokenizer::kMostExpressions) return {};
   std::vector<std::string> out;
   for (size_t i = 0; i < p.steps.size(); ++i) {
     const PreTokenizerStep& step = p.steps[i];
@@ -149,7 +150,6 @@ std::optional<std::vector<std::string>> byte_level_expressions(const Pipeline& p
     if ((!isolated && !matches_only) || !compiles(expression)) return {};
     out.push_back(std::move(expression));
   }
-  if (p.steps.empty()) return {};
   return out;
 }
 

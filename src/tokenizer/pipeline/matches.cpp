@@ -21,21 +21,14 @@ base::Result<Pattern> Pattern::compile(std::string_view text, bool is_expression
 
 namespace {
 
-std::optional<Regex::Match> find(const std::string& text, std::string_view in, size_t from) {
+std::optional<Match> find(const std::string& text, std::string_view in, size_t from) {
   const size_t at = in.find(text, from);
   if (at == std::string_view::npos) return {};
-  return Regex::Match{at, at + text.size()};
+  return Match{at, at + text.size()};
 }
-std::optional<Regex::Match> find(const Regex& regex, std::string_view in, size_t from) {
-  return regex.search(in, from);
-}
-std::optional<Regex::Match> find(const SplitExpression& expression, std::string_view in,
-                                 size_t from) {
-  for (size_t at = from; at < in.size(); at += base::utf8_next(in, at).bytes) {
-    if (const size_t length = expression.match(in, at); length > 0)
-      return Regex::Match{at, at + length};
-  }
-  return {};
+template <class Expression>
+std::optional<Match> find(const Expression& expression, std::string_view in, size_t from) {
+  return expression.search(in, from);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/utf8.h"
 #include "tokenizer/pipeline/pipeline.h"
 #include "tokenizer/regex/regex.h"
 #include "tokenizer/split.h"

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "tokenizer/regex/node.h"
 #include "tokenizer/regex/regex.h"
@@ -13,7 +14,8 @@ namespace {
 using regex::Node;
 using Kind = Node::Kind;
 
-constexpr size_t kMostSteps = 50000;      // counted repeats are written out
+// Nodes that may be written, those under a counted repeat as often as it repeats them.
+constexpr size_t kMostParts = 100000;
 constexpr uint32_t kLongestBehind = 255;  // characters that a look-behind may go back
 
 // How many characters a node matches.
@@ -74,16 +76,20 @@ class RegexCompiler {
 
  private:
   std::unexpected<base::Error> wrong(std::string_view what) const {
-    return base::fail(
-        base::ErrorCode::kUnsupported,
-        fmt::format("The expression \"{}\" has {}, which is not supported.", expression_, what));
+    return regex::unsupported(expression_, what);
   }
   uint32_t here() const { return static_cast<uint32_t>(out_.steps_.size()); }
   uint32_t emit(Step step) {
     out_.steps_.push_back(step);
     return here() - 1;
   }
+  // Of a set of the tree, whose copies are one.
   uint32_t set_index(const CharSet& set) {
+    const auto [known, is_new] = indices_.try_emplace(&set);
+    if (is_new) known->second = add_set(set);
+    return known->second;
+  }
+  uint32_t add_set(const CharSet& set) {
     Regex::Set one;
     one.set = set;
     for (char32_t c = 0; c < 128; ++c) {
@@ -94,7 +100,8 @@ class RegexCompiler {
   }
 
   base::Result<void> node(const Node& one) {
-    if (here() > kMostSteps) return wrong("more than 50000 steps once its repeats are written out");
+    if (++n_parts_ > kMostParts)
+      return wrong("more than 100000 parts once its repeats are written out");
     switch (one.kind) {
       case Kind::kEmpty:
         return {};
@@ -117,7 +124,7 @@ class RegexCompiler {
         emit({.op = Step::kBackReference, .a = 2 * one.group});
         return {};
       case Kind::kAtomic:
-        return inner({.op = Step::kAtomic}, one.children[0]);
+        return inner({.op = Step::kAtomic}, [&] { return node(one.children[0]); });
       case Kind::kLook:
         return look(one);
       case Kind::kLineBegin:
@@ -131,7 +138,7 @@ class RegexCompiler {
       case Kind::kTextEndOrLine:
         return condition(Step::kTextEndOrLine, one);
       case Kind::kWordEdge:
-        if (word_set_ == kNone) word_set_ = set_index(*CharSet::named("escape:w"));
+        if (word_set_ == kNone) word_set_ = add_set(*CharSet::named("escape:w"));
         emit({.op = Step::kWordEdge, .negated = one.negated, .a = word_set_});
         return {};
       case Kind::kSearchBegin:
@@ -159,9 +166,11 @@ class RegexCompiler {
     return {};
   }
 
-  base::Result<void> inner(Step step, const Node& body) {
+  // The steps that body() writes, behind `step` and with an end of their own.
+  template <class Body>
+  base::Result<void> inner(Step step, Body&& body) {
     const uint32_t at = emit(step);
-    PUNA_TRY(node(body));
+    PUNA_TRY(body());
     emit({.op = Step::kAccept});
     out_.steps_[at].a = here();
     return {};
@@ -175,7 +184,7 @@ class RegexCompiler {
       step.b = static_cast<uint32_t>(length.least);
       step.c = static_cast<uint32_t>(length.most);
     }
-    return inner(step, one.children[0]);
+    return inner(step, [&] { return node(one.children[0]); });
   }
 
   base::Result<void> repeat(const Node& one) {
@@ -188,13 +197,14 @@ class RegexCompiler {
             .c = one.most});
       return {};
     }
-    if (one.greed == Node::Greed::kPossessive) {
-      Node greedy = one;
-      greedy.greed = Node::Greed::kGreedy;
-      return inner({.op = Step::kAtomic}, greedy);
-    }
+    if (one.greed == Node::Greed::kPossessive)
+      return inner({.op = Step::kAtomic}, [&] { return written_out(one, /*lazy=*/false); });
+    return written_out(one, one.greed == Node::Greed::kLazy);
+  }
+
+  base::Result<void> written_out(const Node& one, bool lazy) {
+    const Node& body = one.children[0];
     for (uint32_t i = 0; i < one.least; ++i) PUNA_TRY(node(body));
-    const bool lazy = one.greed == Node::Greed::kLazy;
     if (one.most == Node::kUnbounded) return endless(body, lazy);
     std::vector<uint32_t> forks;
     for (uint32_t i = one.least; i < one.most; ++i) {
@@ -233,6 +243,8 @@ class RegexCompiler {
   static constexpr uint32_t kNone = 0xFFFFFFFF;
   std::string_view expression_;
   bool keep_captures_ = false;
+  size_t n_parts_ = 0;
+  std::unordered_map<const CharSet*, uint32_t> indices_;
   uint32_t word_set_ = kNone;
   Regex out_;
 };

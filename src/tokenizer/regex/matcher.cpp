@@ -7,8 +7,6 @@ namespace puna::tokenizer {
 
 namespace {
 constexpr size_t kNowhere = static_cast<size_t>(-1);
-// As Oniguruma's retry-limit-in-match; beyond it a place counts as one without a match.
-constexpr uint64_t kMostRetries = 10'000'000;
 }  // namespace
 
 class RegexMatcher {
@@ -18,12 +16,13 @@ class RegexMatcher {
   RegexMatcher(const Regex& regex, std::string_view text, size_t search_begin)
       : regex_(regex), text_(text), search_begin_(search_begin) {}
 
-  // Where the match that begins at `at` ends, or kNowhere.
+  // Where the match that begins at `at` ends, or kNowhere; neither counts once it has given up.
   size_t match(size_t at) {
     retries_ = 0;
     registers_.assign(regex_.n_registers_, kNowhere);
     return run(0, at, kNowhere);
   }
+  bool gave_up() const { return retries_ > kMostRetries; }
 
  private:
   struct Choice {
@@ -63,7 +62,8 @@ class RegexMatcher {
         choices_.pop_back();
         continue;
       }
-      if (++retries_ > kMostRetries) return false;
+      ++retries_;
+      if (gave_up()) return false;
       step = choice.step;
       if (choice.kind == Choice::kFork) {
         at = choice.at;
@@ -216,10 +216,11 @@ class RegexMatcher {
   uint64_t retries_ = 0;
 };
 
-std::optional<Regex::Match> Regex::search(std::string_view text, size_t from) const {
+std::optional<Match> Regex::search(std::string_view text, size_t from) const {
   RegexMatcher matcher(*this, text, from);
   for (size_t at = from;;) {
     const size_t end = matcher.match(at);
+    if (matcher.gave_up()) return {};
     if (end != kNowhere) return Match{at, end};
     if (at >= text.size()) return {};
     at += base::utf8_next(text, at).bytes;

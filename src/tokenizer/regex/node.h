@@ -49,6 +49,10 @@ struct Parsed {
   bool has_back_references = false;
 };
 
+// The error of an expression with something that is not carried out, long ones shown from their
+// beginning.
+std::unexpected<base::Error> unsupported(std::string_view expression, std::string_view what);
+
 // The tree of an expression in the syntax that Oniguruma has by default. Source: Oniguruma's
 // doc/RE. Errors: kUnsupported with the place and what stands there.
 base::Result<Parsed> parse(std::string_view expression);

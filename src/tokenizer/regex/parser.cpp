@@ -7,6 +7,7 @@
 
 #include "base/hex.h"
 #include "base/utf8.h"
+#include "tokenizer/match.h"
 #include "tokenizer/regex/node.h"
 
 namespace puna::tokenizer::regex {
@@ -17,7 +18,9 @@ using base::Result;
 using Kind = Node::Kind;
 
 constexpr int kDeepest = 100;              // groups in groups
+constexpr int kMostInARow = 4;             // repeats of one another without a group between them
 constexpr uint32_t kMostRepeats = 100000;  // as in Oniguruma
+constexpr size_t kShownBytes = 200;        // of an expression in an error
 
 struct Options {
   bool any_case = false;
@@ -53,22 +56,18 @@ CharSet known_set(std::string_view name, bool negated = false) {
 
 class Parser {
  public:
-  explicit Parser(std::string_view text) : text_(text) {}
+  explicit Parser(std::string_view text) : text_(text), has_named_groups_(names_groups(text)) {}
 
   Result<Parsed> run() {
+    if (text_.size() > kLongestExpressionBytes) return unsupported(text_, "more than 65536 bytes");
     PUNA_TRY(out_.root, alternatives({}, 0));
     if (at_ < text_.size()) return wrong("a closing parenthesis without an opening one");
-    if (highest_reference_ > out_.n_groups)
-      return wrong("a reference to a group that is not there");
     return std::move(out_);
   }
 
  private:
   std::unexpected<base::Error> wrong(std::string_view what) const {
-    return base::fail(
-        base::ErrorCode::kUnsupported,
-        fmt::format("The expression \"{}\" has {} at byte {}, which is not supported.", text_, what,
-                    at_));
+    return unsupported(text_, fmt::format("{} at byte {}", what, at_));
   }
   bool done() const { return at_ == text_.size(); }
   bool sees(std::string_view token) const { return text_.substr(at_).starts_with(token); }
@@ -197,14 +196,13 @@ class Parser {
     }
     if (sees("*")) return wrong("a callout");
     // Where groups have names, those without are not remembered.
-    if (text_.find("(?<") != std::string_view::npos && has_named_groups())
-      return closed(Kind::kSequence, options, depth);
+    if (has_named_groups_) return closed(Kind::kSequence, options, depth);
     return capture(options, depth);
   }
-  bool has_named_groups() const {
-    for (size_t at = text_.find("(?<"); at != std::string_view::npos;
-         at = text_.find("(?<", at + 1)) {
-      const std::string_view rest = text_.substr(at + 3);
+  static bool names_groups(std::string_view text) {
+    for (size_t at = text.find("(?<"); at != std::string_view::npos;
+         at = text.find("(?<", at + 1)) {
+      const std::string_view rest = text.substr(at + 3);
       if (!rest.starts_with('=') && !rest.starts_with('!')) return true;
     }
     return false;
@@ -415,13 +413,13 @@ class Parser {
       const size_t end = text_.find('>', at_);
       const std::string_view name = text_.substr(at_, end - at_);
       const auto it = std::find(names_.begin(), names_.end(), name);
-      if (end == std::string_view::npos || it == names_.end())
+      if (end == std::string_view::npos || name.empty() || it == names_.end())
         return wrong("a reference to a group that is not known yet");
       at_ = end + 1;
       node.group = static_cast<uint32_t>(it - names_.begin()) + 1;
       return node;
     }
-    if (has_named_groups()) return wrong("a reference by number beside groups with names");
+    if (has_named_groups_) return wrong("a reference by number beside groups with names");
     if (at_ + 1 < text_.size() && text_[at_ + 1] >= '0' && text_[at_ + 1] <= '9')
       return wrong("a number of several digits after a backslash");
     node.group = static_cast<uint32_t>(text_[at_++] - '0');
@@ -530,7 +528,7 @@ class Parser {
   }
 
   Result<Node> repeats(Node node, Options options) {
-    for (;;) {
+    for (int n = 0;; ++n) {
       while (options.extended && skip_blank()) {
       }
       Node repeat = plain_node(Kind::kRepeat);
@@ -564,21 +562,31 @@ class Parser {
       }
       if (node.kind == Kind::kLook || (node.kind >= Kind::kLineBegin))
         return wrong("a repeat of a condition");
+      if (n == kMostInARow) return wrong("more than 4 repeats of one another");
       repeat.children.push_back(std::move(node));
       node = std::move(repeat);
     }
   }
 
   std::string_view text_;
+  bool has_named_groups_;
   size_t at_ = 0;
   Parsed out_;
   std::vector<std::string> names_;  // of the groups so far, "" for none
-  uint32_t highest_reference_ = 0;
-  char32_t last_folded_ = 0;  // the last plain character, if read without case
+  char32_t last_folded_ = 0;        // the last plain character, if read without case
   size_t last_end_ = 0;
 };
 
 }  // namespace
+
+std::unexpected<base::Error> unsupported(std::string_view expression, std::string_view what) {
+  std::string_view shown = expression.substr(0, kShownBytes);
+  const bool cut = shown.size() < expression.size();
+  if (cut) shown = shown.substr(0, base::utf8_complete_prefix(shown));
+  return base::fail(base::ErrorCode::kUnsupported,
+                    fmt::format("The expression \"{}{}\" has {}, which is not supported.", shown,
+                                cut ? "..." : "", what));
+}
 
 Result<Parsed> parse(std::string_view expression) { return Parser(expression).run(); }
 

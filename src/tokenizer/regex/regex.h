@@ -1,6 +1,6 @@
 // Regular expressions in Oniguruma's default syntax, as Hugging Face's library runs them: the
 // general matcher for what split.h, which is quicker, does not know. Backtracking, with the limit
-// that Oniguruma has. Read next: node.h, parser.cpp, compiler.cpp, matcher.cpp.
+// that Oniguruma has (match.h). Read next: node.h, parser.cpp, compiler.cpp, matcher.cpp.
 //
 // What is not carried out is refused by name: \X \K \y, subexpression calls, absent operators,
 // callouts, conditionals, back references without case, and letters without case that one character
@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "tokenizer/match.h"
 #include "tokenizer/regex/char_set.h"
 
 namespace puna::tokenizer {
@@ -22,9 +23,6 @@ class Regex {
   // Errors: kUnsupported with the expression, the place and what stands there.
   static base::Result<Regex> compile(std::string_view expression);
 
-  struct Match {
-    size_t begin, end;  // bytes
-  };
   // The leftmost match that begins at or after `from`; it may be empty.
   std::optional<Match> search(std::string_view text, size_t from) const;
 
