@@ -7,6 +7,7 @@
 #include <optional>
 #include <string_view>
 #include <tuple>
+#include <unordered_set>
 
 #include "base/log.h"
 #include "formats/hf_tokenizer.h"
@@ -115,17 +116,18 @@ class Keys {
       return std::nullopt;
     }
     std::vector<int32_t> inside;
-    bool outside = false;
+    size_t n_outside = 0;
+    int64_t first_outside = 0;
     for (const int64_t id : *given) {
       const TokenId token = token_id(id, n_tokens);
       if (token.id) inside.push_back(*token.id);
-      outside |= token.outside;
-      if (token.outside)
-        pass_over(fmt::format("The metadata key \"{}\" is {}, outside the vocabulary of {} tokens.",
-                              key, id, n_tokens));
+      if (token.outside && n_outside++ == 0) first_outside = id;
     }
+    if (n_outside == 0) return inside;
+    pass_over(fmt::format("The metadata key \"{}\" is {}, outside the vocabulary of {} tokens{}.",
+                          key, first_outside, n_tokens, of_ids(n_outside)));
     // As if the key were not there, so that what is usual for the model holds.
-    if (outside && inside.empty()) return std::nullopt;
+    if (inside.empty()) return std::nullopt;
     return inside;
   }
 
@@ -210,11 +212,20 @@ base::Result<void> take_normalizer(Keys& keys, Vocabulary& vocabulary) {
   return {};
 }
 
-void add_end(std::vector<int32_t>& ends, std::optional<int32_t> id) {
-  if (id && std::find(ends.begin(), ends.end(), *id) == ends.end()) ends.push_back(*id);
-}
+// Ids in the order in which they come, each once.
+class Ends {
+ public:
+  void add(std::optional<int32_t> id) {
+    if (id && known_.insert(*id).second) ids_.push_back(*id);
+  }
+  std::vector<int32_t> take() { return std::move(ids_); }
 
-void add_turn_ends(const Vocabulary& vocabulary, std::vector<int32_t>& ends) {
+ private:
+  std::vector<int32_t> ids_;
+  std::unordered_set<int32_t> known_;
+};
+
+void add_turn_ends(const Vocabulary& vocabulary, Ends& ends) {
   std::optional<int32_t> end;
   bool returns = false;
   bool calls = false;
@@ -229,20 +240,20 @@ void add_turn_ends(const Vocabulary& vocabulary, std::vector<int32_t>& ends) {
     if (token == "<|end|>") {
       end = static_cast<int32_t>(id);
     } else {
-      add_end(ends, static_cast<int32_t>(id));
+      ends.add(static_cast<int32_t>(id));
     }
   }
   // In the Harmony format (gpt-oss) <|end|> closes one message of several in a turn.
-  if (!(returns && calls)) add_end(ends, end);
+  if (!(returns && calls)) ends.add(end);
 }
 
 std::vector<int32_t> ends_of(std::span<const int32_t> more, const Vocabulary& vocabulary) {
-  std::vector<int32_t> ends;
-  add_end(ends, vocabulary.eos);
-  add_end(ends, vocabulary.eot);
-  for (const int32_t id : more) add_end(ends, id);
+  Ends ends;
+  ends.add(vocabulary.eos);
+  ends.add(vocabulary.eot);
+  for (const int32_t id : more) ends.add(id);
   add_turn_ends(vocabulary, ends);
-  return ends;
+  return ends.take();
 }
 
 // The file's own tokenizer.json says more than the other keys; the ids that these name stay.
@@ -380,6 +391,8 @@ TokenId token_id(int64_t id, size_t n_tokens) {
   return {std::nullopt, /*outside=*/true};
 }
 
+std::string of_ids(size_t n) { return n == 1 ? "" : fmt::format(" (the first of {} such ids)", n); }
+
 base::Result<Vocabulary> take_vocabulary(Metadata& metadata) {
   Vocabulary vocabulary;
   if (!find(metadata, "tokenizer.ggml.model")) return vocabulary;
@@ -405,6 +418,14 @@ void fit_vocabulary(ModelFile& file) {
   const Tensor* table = file.find_tensor("token_embd.weight");
   if (!table || table->bytes == 0 || vocabulary.tokens.empty()) return;
   if (vocabulary.tokens.size() >= table->rows()) return;
+  if (table->rows() - vocabulary.tokens.size() > kMostHoles) {
+    return drop_vocabulary(
+        file,
+        {ErrorCode::kCorrupt,
+         fmt::format("The tensor \"{}\" has {} rows for {} tokens; at most {} may be without one.",
+                     table->name, table->rows(), vocabulary.tokens.size(), kMostHoles),
+         {}});
+  }
   if (vocabulary.types.empty())
     vocabulary.types.assign(vocabulary.tokens.size(), TokenType::kNormal);
   while (vocabulary.tokens.size() < table->rows()) {
@@ -484,10 +505,9 @@ void put_vocabulary(const Vocabulary& vocabulary, std::string_view chat_template
     put_id("seperator_token_id", vocabulary.eos);  // as the specification spells it
   }
   const std::vector<int32_t> usual = ends_of({}, vocabulary);
+  const std::unordered_set<int32_t> known(usual.begin(), usual.end());
   const std::vector<int32_t>& ends = vocabulary.end_tokens;
-  if (std::any_of(ends.begin(), ends.end(), [&](int32_t id) {
-        return std::find(usual.begin(), usual.end(), id) == usual.end();
-      }))
+  if (!std::ranges::all_of(ends, [&](int32_t id) { return known.contains(id); }))
     metadata.emplace_back(kEndsKey, std::vector<int64_t>(ends.begin(), ends.end()));
   put("add_bos_token", vocabulary.add_bos);
   put("add_eos_token", vocabulary.add_eos);

@@ -29,6 +29,8 @@ struct TokenId {
   bool outside = false;
 };
 TokenId token_id(int64_t id, size_t n_tokens);
+// What a warning of the first of `n` wrong ids says of the others.
+std::string of_ids(size_t n);
 
 // Appends the small keys (tokenizer.ggml.model, pre, ids, flags; tokenizer.chat_template unless it
 // is empty) that take_vocabulary reads back as this vocabulary; GgufWriter writes the big lists.
@@ -39,7 +41,11 @@ void put_vocabulary(const tokenizer::Vocabulary& vocabulary, std::string_view ch
 // Fills end_tokens: eos, eot, `more`, and the tokens that end a turn by their names.
 void find_end_tokens(std::span<const int32_t> more, tokenizer::Vocabulary& vocabulary);
 
-// Embedding tables may have rows that no token uses: the vocabulary gets tokens for them.
+// How many ids without a token a vocabulary may have.
+inline constexpr size_t kMostHoles = 65536;
+
+// Embedding tables may have rows that no token uses: the vocabulary gets tokens for them. It is
+// dropped where they are more than kMostHoles.
 void fit_vocabulary(ModelFile& file);
 // Leaves the file without its vocabulary, with a warning; only who needs texts gets the error.
 void drop_vocabulary(ModelFile& file, base::Error why);

@@ -2,6 +2,9 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <numeric>
+
 #include "formats/caught_warnings.h"
 #include "formats/gguf_test_util.h"
 
@@ -191,6 +194,19 @@ TEST_CASE("an id outside the vocabulary counts as absent: what is usual for the 
   CHECK(warnings.lines.size() == 1);
 }
 
+TEST_CASE("of many ids outside the vocabulary the first is named") {
+  const CaughtWarnings warnings;
+  GgufBuilder builder;
+  builder.text("tokenizer.ggml.model", "gpt2").texts("tokenizer.ggml.tokens", {"a", "b", "c"});
+  builder.numbers("tokenizer.ggml.eos_token_ids", GgufValueType::kI8, std::vector<int8_t>(1000, 5));
+  CHECK(vocabulary_of(builder).end_tokens.empty());
+  CHECK(warnings.lines ==
+        std::vector<std::string>{
+            "Some of what the file says of its vocabulary is passed over: The metadata key "
+            "\"tokenizer.ggml.eos_token_ids\" is 5, outside the vocabulary of 3 tokens (the first "
+            "of 1000 such ids)."});
+}
+
 TEST_CASE("types and scores are numbers of any kind") {
   const auto with = [](auto change) {
     GgufBuilder builder = sentencepiece({"u", "s", "e"});
@@ -239,6 +255,45 @@ TEST_CASE("every id of a list ends a turn, and comes back from the keys of a wri
   put_vocabulary(vocabulary, "", metadata);
   metadata.emplace_back("tokenizer.ggml.tokens", vocabulary.tokens);
   CHECK(take_vocabulary(metadata)->end_tokens == vocabulary.end_tokens);
+}
+
+TEST_CASE("a list of end tokens may be as long as the vocabulary") {
+  // Long enough that comparing each id with all before it would take minutes.
+  std::vector<int32_t> ids(200'000);
+  std::iota(ids.begin(), ids.end(), 0);
+  GgufBuilder builder;
+  builder.text("tokenizer.ggml.model", "gpt2")
+      .texts("tokenizer.ggml.tokens", std::vector<std::string>(ids.size(), "<|im_end|>"));
+  builder.numbers("tokenizer.ggml.eos_token_ids", GgufValueType::kI32, ids);
+  const Vocabulary vocabulary = vocabulary_of(builder);
+  CHECK((vocabulary.end_tokens == ids));
+  std::vector<std::pair<std::string, Value>> metadata;
+  put_vocabulary(vocabulary, "", metadata);
+  const auto key = [](const auto& pair) { return pair.first == "tokenizer.ggml.eos_token_ids"; };
+  CHECK(std::ranges::none_of(metadata, key));  // their names say it
+}
+
+TEST_CASE("a vocabulary is dropped where far more rows than tokens are in the embedding table") {
+  const CaughtWarnings warnings;
+  const auto with_rows = [](uint64_t n_rows) {
+    GgufBuilder builder = sentencepiece({"u", "s", "e"});
+    builder.numbers<float>("tokenizer.ggml.scores", GgufValueType::kF32, {0, 0, 0});
+    builder.f32("token_embd.weight", {1, n_rows});
+    const std::string bytes = builder.build();
+    auto file = open_now(bytes);
+    REQUIRE_MESSAGE(file.has_value(), file.error().text());
+    return *std::move(file);
+  };
+  CHECK(with_rows(3 + kMostHoles).vocabulary.tokens.size() == 3 + kMostHoles);
+  CHECK(warnings.lines.empty());
+  const ModelFile file = with_rows(4 + kMostHoles);
+  CHECK(file.vocabulary.tokens.empty());
+  REQUIRE(file.vocabulary_error);
+  CHECK(
+      file.vocabulary_error->message ==
+      "The tensor \"token_embd.weight\" has 65540 rows for 3 tokens; at most 65536 may be without "
+      "one.");
+  CHECK(warnings.lines.size() == 1);
 }
 
 TEST_CASE("rows of the embedding table that no token has get unused tokens") {

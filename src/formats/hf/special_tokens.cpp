@@ -63,15 +63,17 @@ class Reader {
     const Json* value = json.find(key);
     if (!value || value->is_null()) return;
     const Json::Array one = {*value};
+    size_t n_outside = 0;
+    const Json* first_outside = nullptr;
     for (const Json& given : value->is_array() ? value->items() : one) {
       const TokenId token =
           given.is_integer() ? token_id(given.integer(), v_.tokens.size()) : TokenId{{}, true};
       if (token.id) ends.push_back(*token.id);
-      if (token.outside) {
-        pass_over(fmt::format("the {} {} of {} is no token of the vocabulary of {}", key,
-                              given.dump(), file, v_.tokens.size()));
-      }
+      if (token.outside && n_outside++ == 0) first_outside = &given;
     }
+    if (n_outside == 0) return;
+    pass_over(fmt::format("the {} {} of {} is no token of the vocabulary of {}{}", key,
+                          first_outside->dump(), file, v_.tokens.size(), of_ids(n_outside)));
   }
 
   void warn() const {

@@ -1,6 +1,7 @@
 // The "model" of a tokenizer.json.
 #include <algorithm>
 
+#include "formats/gguf_vocabulary.h"
 #include "formats/hf_tokenizer/parts.h"
 
 namespace puna::formats::hf {
@@ -12,9 +13,6 @@ using base::Result;
 using tokenizer::Pipeline;
 using tokenizer::TokenType;
 using tokenizer::Vocabulary;
-
-// Ids that the file leaves out are padded, but not by more than this.
-constexpr size_t kMostHoles = 65536;
 
 // A token at an id that may lie beyond the list; the ids between are unused so far. `n_entries`:
 // how many tokens the file has in all.
