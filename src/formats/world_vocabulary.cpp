@@ -6,10 +6,10 @@
 #include <charconv>
 
 #include "base/json.h"
-#include "base/utf8.h"
 #include "formats/gguf_vocabulary.h"
 #include "formats/hf/special_tokens.h"
 #include "formats/hf_tokenizer/parts.h"
+#include "tokenizer/python_literal.h"
 
 namespace puna::formats {
 
@@ -25,46 +25,13 @@ constexpr const char* kTextEnd = "<s>";          // token 0, which the file leav
 constexpr const char* kTurnEnd = "\\n\\n";       // as GGUF has it
 constexpr const char* kTemplate = "rwkv-world";  // one of chat/built_in.cpp
 
-std::optional<uint32_t> number(std::string_view text, int base) {
+std::optional<uint32_t> number(std::string_view text) {
   uint32_t value = 0;
   const char* const begin = text.data();
   const char* const end = begin + text.size();
-  const auto [at, error] = std::from_chars(begin, end, value, base);
+  const auto [at, error] = std::from_chars(begin, end, value);
   if (text.empty() || error != std::errc() || at != end) return std::nullopt;
   return value;
-}
-
-// What may stand behind a backslash, and for what; of x, u and U so many hexadecimal digits follow.
-constexpr std::string_view kEscapes = "tnr\\'\"", kEscaped = "\t\n\r\\'\"";
-constexpr std::string_view kNumbered = "xuU";
-constexpr size_t kDigits[] = {2, 4, 8};
-
-// The bytes of a literal between its quotes; nothing for one that Python does not write.
-std::optional<std::string> unescaped(std::string_view literal, bool is_bytes) {
-  std::string out;
-  for (size_t at = 0; at < literal.size(); ++at) {
-    if (literal[at] != '\\') {
-      out.push_back(literal[at]);
-      continue;
-    }
-    if (++at == literal.size()) return std::nullopt;
-    if (const size_t known = kEscapes.find(literal[at]); known != std::string_view::npos) {
-      out.push_back(kEscaped[known]);
-      continue;
-    }
-    const size_t kind = kNumbered.find(literal[at]);
-    if (kind == std::string_view::npos || (is_bytes && kind > 0)) return std::nullopt;
-    const auto value = number(literal.substr(at + 1).substr(0, kDigits[kind]), 16);
-    if (!value || literal.size() - at - 1 < kDigits[kind]) return std::nullopt;
-    at += kDigits[kind];
-    if (is_bytes) {
-      out.push_back(static_cast<char>(*value));
-    } else {
-      if (*value > 0x10FFFF || (*value >= 0xD800 && *value < 0xE000)) return std::nullopt;
-      base::utf8_append(out, static_cast<char32_t>(*value));
-    }
-  }
-  return out;
 }
 
 // 'text', "text", b'bytes' or b"bytes".
@@ -73,24 +40,7 @@ std::optional<std::string> bytes_of(std::string_view literal) {
   if (is_bytes) literal.remove_prefix(1);
   if (literal.size() < 2 || literal.front() != literal.back()) return std::nullopt;
   if (literal.front() != '\'' && literal.front() != '"') return std::nullopt;
-  return unescaped(literal.substr(1, literal.size() - 2), is_bytes);
-}
-
-// As Python writes them between the quotes of b'...', or of b"..." where only ' is in them.
-std::string escaped(std::string_view bytes) {
-  const bool quotes = bytes.find('"') != std::string_view::npos;
-  std::string out;
-  for (const char c : bytes) {
-    const bool plain = c >= ' ' && c <= '~' && c != '\\' && !(c == '\'' && quotes);
-    if (plain) {
-      out.push_back(c);
-    } else if (const size_t known = kEscaped.find(c); known != std::string_view::npos) {
-      out += {'\\', kEscapes[known]};
-    } else {
-      out += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
-    }
-  }
-  return out;
+  return tokenizer::read_python_literal(literal.substr(1, literal.size() - 2), is_bytes);
 }
 
 std::unexpected<base::Error> bad(size_t line, std::string_view text, std::string_view problem) {
@@ -102,15 +52,15 @@ std::unexpected<base::Error> bad(size_t line, std::string_view text, std::string
 // ID LITERAL BYTES, of which the literal may have spaces.
 Result<std::string> read_line(size_t line, std::string_view text) {
   const size_t first = text.find(' '), last = text.rfind(' ');
-  const auto id = number(text.substr(0, first), 10);
+  const auto id = number(text.substr(0, first));
   if (first == last || !id) return bad(line, text, "is not an id, a token and its length");
   if (*id != line)
     return bad(line, text, fmt::format("should have the id {}, one more than that before", line));
   const auto bytes = bytes_of(text.substr(first + 1, last - first - 1));
   if (!bytes) return bad(line, text, "has no text or bytes as Python writes them");
-  if (number(text.substr(last + 1), 10) != bytes->size())
+  if (number(text.substr(last + 1)) != bytes->size())
     return bad(line, text, fmt::format("has a token of {} bytes", bytes->size()));
-  return escaped(*bytes);
+  return tokenizer::python_bytes(*bytes);
 }
 
 }  // namespace

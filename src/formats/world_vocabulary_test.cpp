@@ -102,9 +102,9 @@ TEST_CASE("a wrong line of a vocabulary of RWKV World is named") {
     fails(line, "is not an id, a token and its length");
   for (const char* line : {"3 'b' 1", "1 'b' 1", "4294967296 'b' 1"})
     fails(line, line[0] == '4' ? "is not an id" : "should have the id 2");
-  for (const char* line :
-       {"2 b 1", "2 'b 1", "2 ' 1", "2 b 'b' 1", "2 '\\q' 1", "2 '\\' 1", "2 '\\x1' 1",
-        "2 '\\xg0' 1", "2 b'\\u0041' 1", "2 '\\ud800' 3", "2 '\\U00110000' 4", "2 '\\x+1' 1"})
+  for (const char* line : {"2 b 1", "2 'b 1", "2 ' 1", "2 b 'b' 1", "2 '\\q' 1", "2 '\\' 1",
+                           "2 '\\x1' 1", "2 '\\xg0' 1", "2 b'\\xFF' 1", "2 b'\\u0041' 1",
+                           "2 '\\ud800' 3", "2 '\\U00110000' 4", "2 '\\x+1' 1"})
     fails(line, "has no text or bytes as Python writes them");
   for (const char* line : {"2 'b' 2", "2 'b' ", "2 'b' 99999999999"})
     fails(line, "has a token of 1 bytes");

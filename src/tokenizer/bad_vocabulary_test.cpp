@@ -42,6 +42,15 @@ TEST_CASE("unknown models and pre-tokenizers are named") {
       "The pre-tokenizer \"klingon\" is not supported (known are smollm, "));
 }
 
+TEST_CASE("more split expressions than can cut a text one after another are refused") {
+  const auto with_splits = [](size_t n) {
+    return bpe([&](auto& v) { v.pre = kCustomPre, v.splits.assign(n, "a"); });
+  };
+  CHECK(Tokenizer::create(with_splits(32)));
+  check_refused(with_splits(33), ErrorCode::kUnsupported,
+                "The tokenizer has 33 split expressions, more than 32.");
+}
+
 TEST_CASE("escapes that Python does not write are refused") {
   for (const std::string token : {"\\q", "a\\", "\\x4", "\\xg0", "\\xFF"}) {
     Vocabulary v;

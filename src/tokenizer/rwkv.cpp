@@ -1,35 +1,16 @@
 // The tokenizer of RWKV's World models ("rwkv"): at each place the longest token, whatever words or
 // characters it goes across. Tokens are any bytes, which GGUF has as Python writes them between the
-// quotes of b'...': printable ASCII as it is, the rest as \t, \n, \r, \\, \', \" or \xff.
+// quotes of b'...' (python_literal.h).
 #include <fmt/format.h>
 
-#include <algorithm>
-
-#include "base/hex.h"
 #include "tokenizer/piece_trie.h"
 #include "tokenizer/pieces.h"
+#include "tokenizer/python_literal.h"
 #include "tokenizer/tokenizers.h"
 
 namespace puna::tokenizer {
 
 namespace {
-
-// Takes the escape that `text` begins with, behind its backslash, and appends its byte; gives how
-// much it has taken, 0 of one that Python does not write.
-size_t take_escape(std::string_view text, std::string& out) {
-  constexpr std::string_view kNames = "tnr\\'\"", kBytes = "\t\n\r\\'\"";
-  if (text.empty()) return 0;
-  if (const size_t at = kNames.find(text[0]); at != std::string_view::npos) {
-    out.push_back(kBytes[at]);
-    return 1;
-  }
-  const auto is_small = [](char c) { return c < 'A' || c > 'F'; };
-  if (text[0] != 'x' || !std::ranges::all_of(text.substr(1, 2), is_small)) return 0;
-  const auto byte = base::hex_byte(text.substr(1));
-  if (!byte) return 0;
-  out.push_back(*byte);
-  return 3;
-}
 
 class Rwkv final : public Tokenizer {
  public:
@@ -75,22 +56,14 @@ class Rwkv final : public Tokenizer {
  private:
   base::Result<bool> append_piece(int32_t id, bool escaped) {
     const std::string& token = vocabulary_.tokens[static_cast<size_t>(id)];
-    std::string bytes;
-    for (size_t at = 0; at < token.size(); ++at) {
-      if (!escaped || token[at] != '\\') {
-        bytes.push_back(token[at]);
-        continue;
-      }
-      const size_t n = take_escape(std::string_view(token).substr(at + 1), bytes);
-      if (n == 0) {
-        return base::fail(base::ErrorCode::kCorrupt,
-                          fmt::format("The token {} (\"{}\") has an escape that is not one of \\t, "
-                                      "\\n, \\r, \\\\, \\', \\\" and \\xff.",
-                                      id, token));
-      }
-      at += n;
+    const auto bytes = escaped ? read_python_literal(token, /*is_bytes=*/true) : token;
+    if (!bytes) {
+      return base::fail(base::ErrorCode::kCorrupt,
+                        fmt::format("The token {} (\"{}\") has an escape that is not one of \\t, "
+                                    "\\n, \\r, \\\\, \\', \\\" and \\xff.",
+                                    id, token));
     }
-    pieces_.append(bytes);
+    pieces_.append(*bytes);
     return true;
   }
 
