@@ -10,10 +10,11 @@ struct Match {
   size_t begin, end;  // bytes
 };
 
-// How often a matcher goes back to an earlier choice at one place, as Oniguruma's
-// retry-limit-in-match. Oniguruma fails there; here the search ends, so that the rest of the text
-// has no further match.
-inline constexpr uint64_t kMostRetries = 10'000'000;
+// How much a matcher does at one place before it no longer goes back: steps of the expression, and
+// characters that these pass, each as often as it comes to them. The search ends there, so that the
+// rest of the text has no further match. Oniguruma fails after ten million retries, of which each
+// may take many steps.
+inline constexpr uint64_t kMostSteps = 20'000'000;
 
 // The longest expression of a known model has less than 2,000 bytes.
 inline constexpr size_t kLongestExpressionBytes = 65536;

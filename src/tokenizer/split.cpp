@@ -30,42 +30,44 @@ std::optional<Match> SplitExpression::search(std::string_view text, size_t from)
   uint32_t bytes = 0;
   for (size_t at = from; at < text.size(); at += bytes) {
     const SetMask sets = sets_at(text, at, bytes);
-    uint64_t retries = 0;
+    uint64_t steps = 0;
     for (const Branch& branch : branches_) {
       if ((branch.first & sets) == 0) continue;
-      const size_t end = match_items(branch.items, text, at, retries);
+      const size_t end = match_items(branch.items, text, at, steps);
       if (end != kNoMatch) return Match{at, end};
-      if (retries > kMostRetries) return {};
+      if (steps > kMostSteps) return {};
     }
   }
   return {};
 }
 
 // The end of the first match of all `items` from `at` on, trying long repeats before short ones.
-// `retries` counts how often a choice was followed by another; beyond kMostRetries nothing matches.
+// `steps` counts the items tried and the characters passed; beyond kMostSteps nothing matches.
 size_t SplitExpression::match_items(std::span<const Item> items, std::string_view text, size_t at,
-                                    uint64_t& retries) const {
+                                    uint64_t& steps) const {
+  ++steps;
   if (items.empty()) return at;
   const Item& item = items[0];
   const auto rest = items.subspan(1);
   uint32_t bytes = 0;
   if (item.kind == Item::kNotBefore) {
     if (at < text.size() && (sets_at(text, at, bytes) & item.set) != 0) return kNoMatch;
-    return match_items(rest, text, at, retries);
+    return match_items(rest, text, at, steps);
   }
   if (item.kind == Item::kLineEnd)
-    return at == text.size() || text[at] == '\n' ? match_items(rest, text, at, retries) : kNoMatch;
-  if (item.kind == Item::kGroup) return match_group(items, text, at, retries);
+    return at == text.size() || text[at] == '\n' ? match_items(rest, text, at, steps) : kNoMatch;
+  if (item.kind == Item::kGroup) return match_group(items, text, at, steps);
   uint32_t count = 0;
   size_t end = at;
   while (count < item.most && end < text.size() && (sets_at(text, end, bytes) & item.set) != 0) {
     end += bytes;
     ++count;
   }
+  steps += count;
   while (count >= item.least) {
-    const size_t found = match_items(rest, text, end, retries);
+    const size_t found = match_items(rest, text, end, steps);
     if (found != kNoMatch || count == 0 || item.possessive) return found;
-    if (++retries > kMostRetries) return kNoMatch;
+    if (steps > kMostSteps) return kNoMatch;
     end -= base::utf8_previous_bytes(text, end);
     --count;
   }
@@ -73,7 +75,7 @@ size_t SplitExpression::match_items(std::span<const Item> items, std::string_vie
 }
 
 size_t SplitExpression::match_group(std::span<const Item> items, std::string_view text, size_t at,
-                                    uint64_t& retries) const {
+                                    uint64_t& steps) const {
   const auto rest = items.subspan(1);
   for (const auto& alternative : groups_[items[0].group]) {
     size_t end = at;
@@ -84,13 +86,14 @@ size_t SplitExpression::match_group(std::span<const Item> items, std::string_vie
       end += bytes;
       ++matched;
     }
+    steps += 1 + matched;
     if (matched == alternative.size()) {
-      const size_t found = match_items(rest, text, end, retries);
+      const size_t found = match_items(rest, text, end, steps);
       if (found != kNoMatch) return found;
     }
-    if (++retries > kMostRetries) return kNoMatch;
+    if (steps > kMostSteps) return kNoMatch;
   }
-  return items[0].least == 0 ? match_items(rest, text, at, retries) : kNoMatch;
+  return items[0].least == 0 ? match_items(rest, text, at, steps) : kNoMatch;
 }
 
 }  // namespace puna::tokenizer

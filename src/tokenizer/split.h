@@ -12,7 +12,7 @@
 //   by ?
 //
 // Text need not be valid UTF-8: a stray byte is one character of no class. A long expression does
-// not compile either, which regex/regex.h may know; both have the same limit on going back.
+// not compile either, which regex/regex.h may know; both end at the same limit.
 #pragma once
 
 #include <array>
@@ -68,9 +68,9 @@ class SplitExpression {
 
   SetMask sets_at(std::string_view text, size_t at, uint32_t& bytes) const;
   size_t match_items(std::span<const Item> items, std::string_view text, size_t at,
-                     uint64_t& retries) const;
+                     uint64_t& steps) const;
   size_t match_group(std::span<const Item> items, std::string_view text, size_t at,
-                     uint64_t& retries) const;
+                     uint64_t& steps) const;
 
   std::array<SetMask, 128> ascii_{};
   std::array<SetMask, 16> classes_{};  // by CharClass

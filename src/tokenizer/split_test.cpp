@@ -91,7 +91,7 @@ TEST_CASE("what would take the matcher deep into itself does not compile") {
   CHECK(!SplitExpression::compile("[" + std::string(65536, 'a') + "]").has_value());
 }
 
-TEST_CASE("a search that goes back too often ends, and the rest of the text is one piece") {
+TEST_CASE("a search that takes too many steps ends, and the rest of the text is one piece") {
   // More than 10^12 ways to share 72 characters among 12 repeats, or 60 among as many groups.
   const std::string repeats = repeated("a*", 12) + "b";
   const std::string groups = repeated("(?:a|aa)", 60) + "b";

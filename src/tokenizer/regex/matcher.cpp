@@ -18,11 +18,12 @@ class RegexMatcher {
 
   // Where the match that begins at `at` ends, or kNowhere; neither counts once it has given up.
   size_t match(size_t at) {
-    retries_ = 0;
+    n_steps_ = 0;
+    gave_up_ = false;
     registers_.assign(regex_.n_registers_, kNowhere);
     return run(0, at, kNowhere);
   }
-  bool gave_up() const { return retries_ > kMostRetries; }
+  bool gave_up() const { return gave_up_; }
 
  private:
   struct Choice {
@@ -62,8 +63,8 @@ class RegexMatcher {
         choices_.pop_back();
         continue;
       }
-      ++retries_;
-      if (gave_up()) return false;
+      gave_up_ = n_steps_ > kMostSteps;
+      if (gave_up_) return false;
       step = choice.step;
       if (choice.kind == Choice::kFork) {
         at = choice.at;
@@ -94,6 +95,7 @@ class RegexMatcher {
   bool advance(uint32_t& step, size_t& at) {
     for (;;) {
       const Step& now = regex_.steps_[step];
+      ++n_steps_;
       size_t bytes = 0;
       switch (now.op) {
         case Step::kSet:
@@ -145,6 +147,7 @@ class RegexMatcher {
       at += bytes;
       if (++count == now.b) least_end = at;
     }
+    n_steps_ += count;
     if (count < now.b) return false;
     ++step;
     if (lazy) {
@@ -213,7 +216,8 @@ class RegexMatcher {
   size_t search_begin_;
   std::vector<size_t> registers_;
   std::vector<Choice> choices_;
-  uint64_t retries_ = 0;
+  uint64_t n_steps_ = 0;
+  bool gave_up_ = false;
 };
 
 std::optional<Match> Regex::search(std::string_view text, size_t from) const {

@@ -1,6 +1,6 @@
 // Regular expressions in Oniguruma's default syntax, as Hugging Face's library runs them: the
-// general matcher for what split.h, which is quicker, does not know. Backtracking, with the limit
-// that Oniguruma has (match.h). Read next: node.h, parser.cpp, compiler.cpp, matcher.cpp.
+// general matcher for what split.h, which is quicker, does not know. Backtracking, with a limit
+// (match.h). Read next: node.h, parser.cpp, compiler.cpp, matcher.cpp.
 //
 // What is not carried out is refused by name: \X \K \y, subexpression calls, absent operators,
 // callouts, conditionals, back references without case, and letters without case that one character
