@@ -1,6 +1,7 @@
 #include "api/answer_form.h"
 
 #include <string>
+#include <unordered_set>
 
 #include "api/answer_fields.h"
 
@@ -95,10 +96,12 @@ std::span<const Field> trigger_fields() { return kTrigger; }
 Result<std::vector<std::string>> read_preserved(const Body& body,
                                                 const service::LoadedModel& model) {
   std::vector<std::string> out;
+  std::unordered_set<int32_t> known;
   for (std::string& mark : body.texts("preserved_tokens")) {
     if (!model.tokenizer) break;
     const std::vector<int32_t> ids = model.tokenizer->encode(mark, {.add_special = false});
-    if (ids.size() == 1 && is_control(*model.tokenizer, ids[0])) out.push_back(std::move(mark));
+    const bool is_one = ids.size() == 1 && is_control(*model.tokenizer, ids[0]);
+    if (is_one && known.insert(ids[0]).second) out.push_back(std::move(mark));
   }
   return out;
 }

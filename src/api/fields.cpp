@@ -112,11 +112,14 @@ Result<Body> Body::read(const Json& json, FieldTables tables) {
         ErrorCode::kInvalidArgument,
         fmt::format("The request has to be a JSON object; it is of type {}.", json.type_name()));
   }
+  constexpr size_t kMostNamed = 10;  // a log is not for whole bodies
   Body out;
+  size_t n_unknown = 0;
   for (const auto& [name, value] : json.members()) {
     if (value.is_null()) continue;
     const Field* field = find_field(tables, name);
     if (!field) {
+      if (++n_unknown > kMostNamed) continue;
       base::log_info("The field \"{}\" of the request is not known and has no effect.", name);
     } else if (field->effect == Field::Effect::kRefused) {
       if (!field->harmless.empty() && value.dump() == field->harmless) continue;
@@ -127,6 +130,8 @@ Result<Body> Body::read(const Json& json, FieldTables tables) {
       out.members_.push_back({name, &value});
     }
   }
+  if (n_unknown > kMostNamed)
+    base::log_info("Nor are {} further fields of it known.", n_unknown - kMostNamed);
   return out;
 }
 

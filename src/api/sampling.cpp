@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 #include <random>
+#include <unordered_map>
 
 namespace puna::api {
 
@@ -143,6 +144,10 @@ class LogitBias {
   LogitBias(const Json& value, const service::LoadedModel& model) : value_(value), model_(model) {}
 
   Result<std::vector<std::pair<int32_t, float>>> read() {
+    const size_t n = value_.is_object()  ? value_.members().size()
+                     : value_.is_array() ? value_.items().size()
+                                         : 0;
+    if (n > kernels::kMaxLogitBias) return too_many(n);
     if (value_.is_object()) {
       for (const auto& [key, bias] : value_.members()) {
         if (const auto id = id_of(key)) {
@@ -175,17 +180,21 @@ class LogitBias {
                         "an object of tokens (ids or texts) and what is added (a number, or false "
                         "for never), or a list of such pairs, each token once");
   }
+  static std::unexpected<base::Error> too_many(size_t n) {
+    return base::fail(
+        base::ErrorCode::kInvalidArgument,
+        fmt::format(
+            "The field \"logit_bias\" is of {} tokens or texts, but at most {} are possible.", n,
+            kernels::kMaxLogitBias));
+  }
   Result<void> add(int32_t id, const Json& bias) {
     const bool never = bias == Json(false);
     if (!bias.is_number() && !never) return wrong();
     const float added = never ? -INFINITY : static_cast<float>(bias.number());
-    const auto known = std::ranges::find(out_, id, &std::pair<int32_t, float>::first);
-    if (known == out_.end()) {
-      out_.emplace_back(id, added);
-    } else if (known->second != added) {
-      return wrong();
-    }
-    return {};
+    const auto [known, is_new] = known_.emplace(id, added);
+    if (!is_new) return known->second == added ? Result<void>() : wrong();
+    out_.emplace_back(id, added);
+    return out_.size() > kernels::kMaxLogitBias ? too_many(out_.size()) : Result<void>();
   }
   // All tokens of the text.
   Result<void> add_text(const std::string& text, const Json& bias) {
@@ -197,6 +206,7 @@ class LogitBias {
   const Json& value_;
   const service::LoadedModel& model_;
   std::vector<std::pair<int32_t, float>> out_;
+  std::unordered_map<int32_t, float> known_;  // the same by their ids
 };
 
 // Breakers as they stand in a text: the tokens that the tokenizer makes of each, and the one token

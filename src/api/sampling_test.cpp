@@ -54,6 +54,19 @@ TEST_CASE("sampling has the values of the fields, and the engine's own where the
         "The model fake has no vocabulary. - While reading texts of the field \"logit_bias\"");
 }
 
+TEST_CASE("biases are counted before they are read") {
+  const service::LoadedModel model = service::test::fake_model().model;
+  Json object = Json::object(), list = Json::array();
+  for (int i = 0; i < 1025; ++i) {
+    object.add(std::to_string(i), 1);
+    list.push(Json::array().push(1).push(1));
+  }
+  for (const Json& biases : {object, list}) {
+    CHECK(read(model, Json::object().set("logit_bias", biases).dump()).error().message ==
+          "The field \"logit_bias\" is of 1025 tokens or texts, but at most 1024 are possible.");
+  }
+}
+
 TEST_CASE("a bias of a text is one of all its tokens, and breakers are tokens") {
   const service::LoadedModel model = service::test::scripted_model();
   const auto read_bias = [&](std::string_view text) {

@@ -2,8 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <string>
+#include <string_view>
+#include <unordered_set>
 
 #include "api/answer_fields.h"
 #include "chat/call_frame.h"
@@ -18,6 +19,7 @@ namespace {
 
 using Kind = Field::Kind;
 
+constexpr size_t kMostAllowed = 1000;  // tools by name, each of which is looked for
 constexpr std::string_view kChoices =
     "auto, none, required, {type: \"function\", name} or {type: \"allowed_tools\", mode, tools}";
 
@@ -61,6 +63,12 @@ Result<void> read_allowed(const Json& choice, ToolUse& out) {
   const Json* tools = allowed.find("tools");
   if (!mode || *mode == Json("none") || !tools || !tools->is_array() || tools->items().empty())
     return refuse_field("tool_choice", choice, kChoices);
+  if (const size_t n = tools->items().size(); n > kMostAllowed) {
+    return base::fail(
+        ErrorCode::kInvalidArgument,
+        fmt::format("The field \"tool_choice\" allows {} tools, but at most {} are possible.", n,
+                    kMostAllowed));
+  }
   PUNA_TRY(read_mode(*mode, out));
   for (const Json& tool : tools->items()) {
     out.choice.names.push_back(named_tool(tool));
@@ -99,12 +107,15 @@ Result<ToolUse> read_tool_choice(const Body& body) {
 }
 
 Result<void> check_names(const service::ToolChoice& choice, const Json& tools) {
-  for (const std::string& name : choice.names) {
-    const auto is_named = [&](const Json& tool) {
+  std::unordered_set<std::string_view> known;
+  if (!choice.names.empty() && tools.is_array()) {
+    for (const Json& tool : tools.items()) {
       const Json* own = chat::function_of(tool).find("name");
-      return own && *own == Json(name);
-    };
-    if (tools.is_array() && std::ranges::any_of(tools.items(), is_named)) continue;
+      if (own && own->is_string()) known.insert(own->string());
+    }
+  }
+  for (const std::string& name : choice.names) {
+    if (known.contains(name)) continue;
     return base::fail(
         ErrorCode::kInvalidArgument,
         fmt::format("The field \"tool_choice\" names \"{}\", which is none of the tools.", name));

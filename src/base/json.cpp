@@ -7,6 +7,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <numeric>
+#include <utility>
 
 namespace puna::base {
 
@@ -220,6 +221,8 @@ const Json* Json::find(std::string_view key) const {
   return nullptr;
 }
 
+Json* Json::find(std::string_view key) { return const_cast<Json*>(std::as_const(*this).find(key)); }
+
 Result<int64_t> Json::get_integer(std::string_view key) const {
   const Json* v = find(key);
   if (!v || !v->is_integer()) return wrong_member(*this, key, "an integer");
@@ -245,13 +248,14 @@ Result<bool> Json::get_bool(std::string_view key) const {
 }
 
 Json& Json::set(std::string key, Json value) {
+  Json* const known = find(key);
+  if (!known) return add(std::move(key), std::move(value));
+  *known = std::move(value);
+  return *this;
+}
+
+Json& Json::add(std::string key, Json value) {
   if (is_null()) value_ = Object{};
-  for (Member& member : std::get<Object>(value_)) {
-    if (member.first == key) {
-      member.second = std::move(value);
-      return *this;
-    }
-  }
   std::get<Object>(value_).emplace_back(std::move(key), std::move(value));
   return *this;
 }

@@ -64,11 +64,13 @@ class Json {
     return is_integer() ? static_cast<double>(integer()) : std::get<double>(value_);
   }
   const std::string& string() const { return std::get<std::string>(value_); }
+  std::string& string() { return std::get<std::string>(value_); }
   const Array& items() const { return std::get<Array>(value_); }
   const Object& members() const { return std::get<Object>(value_); }
 
   // The member `key` of an object, or nullptr (also when this is no object).
   const Json* find(std::string_view key) const;
+  Json* find(std::string_view key);
   // Checked reads of a required member. Errors: kInvalidArgument naming the key and what stands
   // there instead.
   Result<int64_t> get_integer(std::string_view key) const;
@@ -76,9 +78,11 @@ class Json {
   Result<std::string> get_string(std::string_view key) const;
   Result<bool> get_bool(std::string_view key) const;
 
-  // Building. set() replaces an existing member; a null value becomes an object (set) or array
-  // (push) first.
+  // Building. set() replaces an existing member, which it looks for among all; add() is for a key
+  // that is known to be new, as where an object is copied. A null value becomes an object (set,
+  // add) or array (push) first.
   Json& set(std::string key, Json value);
+  Json& add(std::string key, Json value);
   Json& push(Json value);
 
   bool operator==(const Json&) const = default;

@@ -41,6 +41,19 @@ TEST_CASE("an object of a vocabulary's size is parsed member by member, not sear
   CHECK(json->members().size() == 300'000);
 }
 
+TEST_CASE("a member whose key is new is added without a search, and found to be changed") {
+  Json json;
+  constexpr int kMembers = 300'000;
+  for (int i = 0; i < kMembers; ++i) json.add("key " + std::to_string(i), i);
+  CHECK(json.members().size() == kMembers);
+  Json small = Json::object().add("a", "x").add("b", Json::array());
+  small.find("a")->string() += "y";
+  small.find("b")->push(1);
+  CHECK(small.find("c") == nullptr);
+  CHECK(small.dump() == R"({"a":"xy","b":[1]})");
+  CHECK(small.set("a", 1).dump() == R"({"a":1,"b":[1]})");
+}
+
 TEST_CASE("nesting is bounded") {
   const std::string deep = std::string(2000, '[') + std::string(2000, ']');
   auto v = Json::parse(deep);

@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <ctime>
+#include <span>
 
 namespace puna::chat {
 namespace {
@@ -19,7 +21,16 @@ Result<void> merge(Json& to, const Json& from, std::string_view what) {
         base::ErrorCode::kInvalidArgument,
         fmt::format("{} are of type {}, but an object is expected.", what, from.type_name()));
   }
-  for (const auto& [key, value] : from.members()) to.set(key, value);
+  // Few stand there already; those of `from` differ from each other.
+  const size_t n_before = to.members().size();
+  for (const auto& [key, value] : from.members()) {
+    const auto before = std::span(to.members()).first(n_before);
+    if (std::ranges::find(before, key, &Json::Member::first) == before.end()) {
+      to.add(key, value);
+    } else {
+      to.set(key, value);
+    }
+  }
   return {};
 }
 

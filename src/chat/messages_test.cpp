@@ -34,6 +34,16 @@ TEST_CASE("a list of parts stands in place of the text") {
       "one;");
 }
 
+TEST_CASE("a message may have many members, of which those that are known are in their places") {
+  const auto chat = Template::parse("{{ messages[0].content }} {{ messages[0].last }}");
+  base::Json fields = base::Json::object();
+  for (int i = 0; i < 1'000; ++i) fields.add("member " + std::to_string(i), i);
+  fields.add("content", "this").add("last", "one");
+  CHECK(
+      render_chat(*chat, {{.role = "user", .content = "unused", .fields = fields}}, true).value() ==
+      "this one");
+}
+
 TEST_CASE("tools and documents are none until they are given") {
   const auto chat =
       Template::parse("{{ tools is none }} {{ documents is none }} {{ other is defined }}");

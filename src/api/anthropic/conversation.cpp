@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <string>
+#include <unordered_map>
 #include <utility>
 
 #include "api/answer_fields.h"
@@ -275,9 +276,8 @@ class Reader {
     // Templates have no place for it.
     if (body.flag("is_error").value_or(false)) out.content = "Error: ";
     out.fields.set("tool_call_id", id);
-    for (const auto& [call, name] : names_) {
-      if (call == id) out.fields.set("name", name);
-    }
+    if (const auto name = names_.find(id); name != names_.end())
+      out.fields.set("name", name->second);
     messages_.push_back(std::move(out));
     join_last(std::move(result), "");
     return {};
@@ -293,10 +293,11 @@ class Reader {
     } else if (type == "thinking") {
       PUNA_TRY(const Body body, Body::read(block, {kThinking}));
       PUNA_TRY(const std::string text, required(body, "thinking"));
-      const Json* before = message.fields.find(reasoning_member_);
-      std::string all = before ? before->string() : "";
-      join(all, text);
-      message.fields.set(reasoning_member_, std::move(all));
+      if (Json* const before = message.fields.find(reasoning_member_)) {
+        join(before->string(), text);
+      } else {
+        message.fields.add(reasoning_member_, text);
+      }
     } else if (type == "tool_use") {
       return add_call(block, message);
     } else if (type != "redacted_thinking") {
@@ -312,20 +313,22 @@ class Reader {
     PUNA_TRY(const std::string name, required(body, "name"));
     const Json* input = body.find("input");
     if (!input) return refuse_field("input", Json(), "an object");
-    names_.emplace_back(id, name);
+    names_.insert_or_assign(id, name);
     Json function = Json::object(), call = Json::object();
     function.set("name", name).set("arguments", input->dump());
     call.set("id", id).set("type", "function").set("function", std::move(function));
-    const Json* before = message.fields.find("tool_calls");
-    Json calls = before ? *before : Json::array();
-    message.fields.set("tool_calls", calls.push(std::move(call)));
+    if (Json* const before = message.fields.find("tool_calls")) {
+      before->push(std::move(call));
+    } else {
+      message.fields.add("tool_calls", Json::array().push(std::move(call)));
+    }
     return {};
   }
 
   const std::string reasoning_member_;
   std::vector<chat::Message> messages_;
   std::vector<service::PlacedMedia> media_;
-  std::vector<std::pair<std::string, std::string>> names_;  // of the tools, by the ids of calls
+  std::unordered_map<std::string, std::string> names_;  // of the tools, by the ids of calls
 };
 
 }  // namespace

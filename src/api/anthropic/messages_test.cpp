@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include "api/anthropic/conversation.h"
 #include "api/anthropic/count_tokens.h"
 #include "api/anthropic/request.h"
 #include "api/sampling.h"
@@ -214,6 +215,28 @@ TEST_CASE(
   CHECK(think(plain, R"({"thinking": {"type": "adaptive"}})") == Think::kDefault);
   CHECK(plain.error(anthropic::messages, with(hi(), "thinking", at(on, "thinking"))).message ==
         "The field \"thinking\" is not supported: the model scripted does not think.");
+}
+
+TEST_CASE("many calls and results are read one by one, and a result belongs to the last call") {
+  constexpr size_t kCalls = 50'000;
+  Json calls = Json::array(), results = Json::array();
+  for (size_t i = 0; i < kCalls; ++i) {
+    Json call = Json::object().add("type", "tool_use").add("name", "f");
+    calls.push(call.add("id", std::to_string(i)).add("input", Json::object()));
+    calls.push(json(R"({"type": "thinking", "thinking": "Hm"})"));
+    Json result = Json::object().add("type", "tool_result").add("content", "");
+    results.push(result.add("tool_use_id", std::to_string(i)));
+  }
+  calls.push(json(R"({"type": "tool_use", "id": "0", "name": "last", "input": {}})"));
+  Json messages = Json::array();
+  messages.push(Json::object().add("role", "assistant").add("content", std::move(calls)));
+  messages.push(Json::object().add("role", "user").add("content", std::move(results)));
+  const auto read = anthropic::read_conversation(nullptr, &messages, "thought");
+  REQUIRE_MESSAGE(read.has_value(), read.error().text());
+  REQUIRE(read->messages.size() == 1 + kCalls);
+  CHECK(at(read->messages[0].fields, "tool_calls").items().size() == kCalls + 1);
+  CHECK(at(read->messages[0].fields, "thought").string().size() == 3 * kCalls - 1);
+  CHECK(at(read->messages[1].fields, "name") == Json("last"));
 }
 
 TEST_CASE("the tokens of thinking are bounded where thinking is asked for with a budget") {

@@ -57,9 +57,16 @@ std::string replaced(std::string text, std::string_view what, std::string_view b
   return text;
 }
 
+Result<void> check_length(const service::LoadedModel& model, size_t n_tokens) {
+  if (n_tokens <= model.context()) return {};
+  return base::fail(base::ErrorCode::kInvalidArgument,
+                    fmt::format("The query and the text have {} tokens, but the model reads {}.",
+                                n_tokens, model.context()));
+}
+
 Task<Result<HttpReply>> run(service::LoadedModel& model, std::vector<std::vector<int32_t>> pairs,
-                            Ranking ranking) {
-  PUNA_CO_TRY(const auto rows, co_await service::embed(model, std::move(pairs)));
+                            Ranking ranking, const std::atomic<bool>& left) {
+  PUNA_CO_TRY(const auto rows, co_await service::embed(model, std::move(pairs), &left));
   std::vector<float> scores;
   for (const std::vector<float>& row : rows) scores.push_back(row.front());
   co_return HttpReply::json(ranking_json(ranking, scores));
@@ -149,6 +156,9 @@ Result<Exchange> rerank(const Call& call) {
   std::vector<std::vector<int32_t>> pairs;
   for (const std::string& text : ranking.texts) {
     PUNA_TRY(pairs.emplace_back(), pair_tokens(model, *query, text));
+    // Before more of them are made: each has the query in it.
+    PUNA_TRY_CONTEXT(check_length(model, pairs.back().size()),
+                     fmt::format("While reading text {}", pairs.size()));
     ranking.n_tokens += pairs.back().size();
   }
   const uint64_t n_tokens = ranking.n_tokens;

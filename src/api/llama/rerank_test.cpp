@@ -39,6 +39,24 @@ TEST_CASE("question and text are framed as one") {
         std::vector<int32_t>{0, 8, 0, 8, 1});
 }
 
+TEST_CASE("a question that leaves no room is refused before it stands in every pair") {
+  engine::EngineOptions options;
+  options.embeddings = true;
+  options.pooling = models::Pooling::kRank;
+  formats::ModelFile file = service::test::scripted(service::test::kTemplate);
+  for (formats::Tensor& tensor : file.tensors) {
+    if (tensor.name == "output.weight") tensor.name = "cls.output.weight";
+  }
+  file.index();
+  Served served(service::test::loaded_cpu(std::move(file), std::move(options)));
+  Json body = Json::object().set("query", std::string(70, 'a'));
+  body.set("documents", Json::array().push("a").push("a"));
+  const auto refused = served.ask(llama::rerank, body.dump());
+  REQUIRE_FALSE(refused.has_value());
+  CHECK(refused.error().code == ErrorCode::kInvalidArgument);
+  CHECK(refused.error().text().ends_with("but the model reads 64. - While reading text 1"));
+}
+
 TEST_CASE("scores are refused where there are none, and bad questions are named") {
   Served served(service::test::scripted_model());
   const auto exchange = served.ask(llama::rerank, R"({"query": "a", "documents": ["a"]})");

@@ -124,14 +124,16 @@ std::vector<size_t> turns_of(const std::vector<chat::Message>& messages) {
 void take_from(const service::Request& all, size_t first, service::Request& out) {
   out.messages.clear();
   out.media.clear();
+  // They are in the order of their messages.
+  auto media = all.media.begin();
   for (size_t i = 0; i < all.messages.size(); ++i) {
-    if (i < first && all.messages[i].role != "system") continue;
-    for (const service::PlacedMedia& one : all.media) {
-      if (one.message != i) continue;
-      out.media.push_back(one);
+    const bool stays = i >= first || all.messages[i].role == "system";
+    for (; media != all.media.end() && media->message == i; ++media) {
+      if (!stays) continue;
+      out.media.push_back(*media);
       out.media.back().message = out.messages.size();
     }
-    out.messages.push_back(all.messages[i]);
+    if (stays) out.messages.push_back(all.messages[i]);
   }
 }
 

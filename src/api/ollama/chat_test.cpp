@@ -127,6 +127,14 @@ TEST_CASE("a chat says all that a chat may say") {
             .continue_last);
 }
 
+TEST_CASE("many options are read one by one") {
+  Talks served;
+  Json options = Json::object();
+  for (int i = 0; i < 100'000; ++i) options.add("option " + std::to_string(i), i);
+  options.add("top_k", 7);
+  CHECK(served.request(ollama::chat, with(hi(), "options", options)).sampling.top_k == 7);
+}
+
 TEST_CASE("what is not asked for is as Ollama has it") {
   Talks served;
   const service::Request request = served.request(ollama::chat, hi());

@@ -109,7 +109,7 @@ Result<Json> checked(const Json& options, uint32_t context) {
       }
     }
     if (name == "repeat_last_n" && value == Json(-1)) value = context;
-    out.set(name, std::move(value));
+    out.add(name, std::move(value));
   }
   return out;
 }

@@ -24,6 +24,7 @@ using Kind = Field::Kind;
 
 constexpr uint32_t kMostTop = 20;  // as OpenAI has it
 constexpr double kMostThinking = UINT32_MAX;
+constexpr size_t kMostVariables = 1000;  // no template reads as many
 
 constexpr Field kStreamOptions[] = {
     Field{"include_usage", Kind::kFlag, "A last chunk has the usage."}.or_else("false"),
@@ -118,10 +119,10 @@ Result<chat::Message> read_message(const Json& json, const TemplateNames& names,
       PUNA_TRY(Content content, read_content(value));
       out.content = std::move(content.text);
       media = std::move(content.media);
-    } else if (key == "reasoning_content") {
+    } else if (key == "reasoning_content" || key == names.reasoning) {
       out.fields.set(std::string(names.reasoning), value);
     } else {
-      out.fields.set(key, value);
+      out.fields.add(key, value);
     }
   }
   return out;
@@ -251,6 +252,12 @@ TemplateNames template_names(const service::LoadedModel& model) {
 Result<void> read_variables(const Body& body, service::Request& request) {
   const Json* variables = body.find("chat_template_kwargs");
   if (!variables) return {};
+  if (const size_t n = variables->members().size(); n > kMostVariables) {
+    return base::fail(ErrorCode::kInvalidArgument,
+                      fmt::format("The field \"chat_template_kwargs\" has {} members, but at most "
+                                  "{} are possible.",
+                                  n, kMostVariables));
+  }
   for (const auto& [name, value] : variables->members()) {
     if (name != "enable_thinking") {
       request.variables.set(name, value);

@@ -182,6 +182,22 @@ TEST_CASE("a part that lacks its picture is refused") {
   CHECK_MESSAGE(error.text().find("image_url") != std::string::npos, error.text());
 }
 
+TEST_CASE("a message with many members is read one by one, and variables are not so many") {
+  std::string members;
+  for (int i = 0; i < 100'000; ++i) members += fmt::format(R"(, "member {}": {})", i, i);
+  const auto chat = read(R"({"messages": [{"role": "user", "content": "Hi")" + members + "}]}");
+  REQUIRE_MESSAGE(chat.has_value(), chat.error().text());
+  CHECK(chat->answer.request.messages[0].fields.members().size() == 100'000);
+  CHECK(chat_error(hello(R"("chat_template_kwargs": {)" + members.substr(1) + "}")).message ==
+        "The field \"chat_template_kwargs\" has 100000 members, but at most 1000 are possible.");
+  std::string tools;
+  for (int i = 0; i < 1001; ++i) tools += R"(, {"type": "function", "name": "f"})";
+  CHECK(chat_error(hello(R"("tools": [{"type": "function", "function": {"name": "f"}}],
+      "tool_choice": {"type": "allowed_tools", "mode": "auto", "tools": [)" +
+                         tools.substr(1) + "]}"))
+            .message.contains("1001 tools"));
+}
+
 TEST_CASE("tools are left out where none may be called") {
   const auto chat = read(hello(
       R"("tools": [{"type": "function", "function": {"name": "f"}}], "tool_choice": "none")"));

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <span>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 
 #include "api/answer_fields.h"
@@ -240,8 +241,8 @@ class Input {
   const TemplateNames names_;
   std::vector<chat::Message> messages_;
   std::vector<service::PlacedMedia> media_;
-  bool instructed_ = false;                                 // the first are the instructions
-  std::vector<std::pair<std::string, std::string>> calls_;  // ids, and names of functions
+  bool instructed_ = false;                             // the first are the instructions
+  std::unordered_map<std::string, std::string> calls_;  // names of functions, by ids of calls
 
   struct ItemKind {
     std::string_view type;
@@ -301,21 +302,23 @@ Result<void> Input::add_call(const Json& item) {
   PUNA_TRY(const std::string call_id, required_name(body, "call_id"));
   PUNA_TRY(const std::string name, required_name(body, "name"));
   PUNA_TRY(const std::string arguments, required(body, "arguments"));
-  calls_.emplace_back(call_id, name);
+  calls_.emplace(call_id, name);
   Json function = Json::object(), call = Json::object();
   function.set("name", name).set("arguments", arguments);
   call.set("id", own_id(call_id)).set("type", "function").set("function", std::move(function));
   chat::Message& message = assistant();
-  const Json* before = message.fields.find("tool_calls");
-  Json calls = before ? *before : Json::array();
-  message.fields.set("tool_calls", calls.push(std::move(call)));
+  if (Json* const before = message.fields.find("tool_calls")) {
+    before->push(std::move(call));
+  } else {
+    message.fields.add("tool_calls", Json::array().push(std::move(call)));
+  }
   return {};
 }
 
 Result<void> Input::add_output(const Json& item) {
   PUNA_TRY(const Body body, Body::read(item, {kOutput}));
   PUNA_TRY(const std::string call_id, required_name(body, "call_id"));
-  const auto call = std::ranges::find(calls_, call_id, &std::pair<std::string, std::string>::first);
+  const auto call = calls_.find(call_id);
   if (call == calls_.end())
     return refuse_field("call_id", call_id, "the call_id of a function_call before it");
   chat::Message out{.role = "tool"};
@@ -339,11 +342,11 @@ Result<void> Input::add_reasoning(const Json& item) {
   }
   if (text.empty()) return {};
   chat::Message& message = assistant();
-  const std::string member(names_.reasoning);
-  const Json* before = message.fields.find(member);
-  std::string all = before ? before->string() : "";
-  join(all, text, "\n");
-  message.fields.set(member, std::move(all));
+  if (Json* const before = message.fields.find(names_.reasoning)) {
+    join(before->string(), text, "\n");
+  } else {
+    message.fields.add(std::string(names_.reasoning), std::move(text));
+  }
   return {};
 }
 

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "api/openai/response_input.h"
 #include "api/openai/responses.h"
 #include "api/sampling.h"
 #include "api/testing/talks.h"
@@ -154,6 +155,28 @@ TEST_CASE("items become messages, and what the assistant did in one turn is one 
           "user: Thanks",
           "user: !",
       });
+}
+
+TEST_CASE("many calls and outputs are read one by one, and an output belongs to the first call") {
+  constexpr size_t kCalls = 50'000;
+  Json items = Json::array();
+  for (size_t i = 0; i < kCalls; ++i) {
+    Json call = Json::object().add("type", "function_call").add("name", i == 0 ? "first" : "f");
+    items.push(call.add("call_id", std::to_string(i)).add("arguments", "{}"));
+    items.push(
+        json(R"({"type": "reasoning", "summary": [{"type": "summary_text", "text": "Hm"}]})"));
+  }
+  items.push(json(R"({"type": "function_call", "call_id": "0", "name": "g", "arguments": "{}"})"));
+  for (size_t i = 0; i < kCalls; ++i) {
+    Json output = Json::object().add("type", "function_call_output").add("output", "");
+    items.push(output.add("call_id", std::to_string(i)));
+  }
+  const auto read = read_response_input({}, &items, {});
+  REQUIRE_MESSAGE(read.has_value(), read.error().text());
+  REQUIRE(read->messages.size() == 1 + kCalls);
+  CHECK(at(read->messages[0].fields, "tool_calls").items().size() == kCalls + 1);
+  CHECK(at(read->messages[0].fields, "reasoning_content").string().size() == 3 * kCalls - 1);
+  CHECK(at(read->messages[1].fields, "name") == Json("first"));
 }
 
 TEST_CASE("instructions come first, and the system's messages behind them belong to them") {

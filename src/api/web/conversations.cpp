@@ -1,5 +1,7 @@
 #include "api/web/conversations.h"
 
+#include <fmt/format.h>
+
 #include <charconv>
 #include <string>
 #include <utility>
@@ -21,6 +23,7 @@ using Kind = Field::Kind;
 // The largest number that pages hold exactly.
 constexpr double kLatest = 9007199254740991;
 constexpr size_t kLongestId = 200;
+constexpr size_t kMostMembers = 1000;  // of a change, each of which is looked for in its row
 
 constexpr Field kChange[] = {
     Field{"table", Kind::kText, "Of which kind the row is."}.needed().one_of(
@@ -109,6 +112,12 @@ Result<WebChange> read_change(const Json& json) {
     return refuse_field("id", out.id.substr(0, kLongestId), "1 to 200 bytes long");
   if (out.time_ms < 0) return refuse_field("time", nullptr, "given");
   if (const Json* value = body.find("value")) out.value = *value;
+  if (const size_t n = out.value.members().size() + out.without.size(); n > kMostMembers) {
+    return base::fail(ErrorCode::kInvalidArgument,
+                      fmt::format("The fields \"value\" and \"without\" are of {} members, but at "
+                                  "most {} are possible.",
+                                  n, kMostMembers));
+  }
   const bool says_more = !out.value.members().empty() || !out.without.empty();
   if (out.removed && (out.whole || says_more))
     return refuse_field("removed", true, "without other members");

@@ -114,6 +114,12 @@ TEST_CASE("a change that says nothing, or too much, is refused by its field") {
   CHECK(asked.error(with(R"("id": "m", "time": 1)").c_str()).contains("value"));
   CHECK(asked.error(with(R"("id": "m", "time": 1, "removed": true, "value": {"a": 1})").c_str())
             .contains("removed"));
+  std::string members;
+  for (int i = 0; i < 1001; ++i) members += fmt::format(R"(, "{}": 1)", i);
+  CHECK(asked
+            .error(with((R"("id": "m", "time": 1, "value": {)" + members.substr(1) + '}').c_str())
+                       .c_str())
+            .contains("1001 members"));
   const std::string long_id(201, 'x');
   CHECK(
       asked.error(with((R"("time": 1, "removed": true, "id": ")" + long_id + '"').c_str()).c_str())
