@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 
 namespace puna::server {
@@ -47,6 +48,13 @@ class MetricsText {
   std::string& out_;
 };
 
+// Anybody may send any word for a method, and what is counted by it stays: others count together.
+std::string_view counted_as(std::string_view method) {
+  constexpr std::array<std::string_view, 9> kMethods = {
+      "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "CONNECT", "TRACE"};
+  return std::ranges::find(kMethods, method) == kMethods.end() ? "other" : method;
+}
+
 double seconds(uint64_t us) { return static_cast<double>(us) / 1e6; }
 
 }  // namespace
@@ -90,7 +98,8 @@ ModelMetrics& Metrics::of(const std::string& model) {
 
 void Metrics::count_request(std::string_view method, std::string_view route, int status) {
   const std::lock_guard lock(mutex_);
-  ++requests_[{fmt::format("method=\"{}\",route=\"{}\"", escaped(method), escaped(route)), status}];
+  ++requests_[{fmt::format("method=\"{}\",route=\"{}\"", counted_as(method), escaped(route)),
+               status}];
 }
 
 std::string Metrics::text(const Now& now) {

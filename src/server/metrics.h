@@ -39,7 +39,7 @@ class Metrics {
  public:
   // By the id of a served model; stays as long as this.
   ModelMetrics& of(const std::string& model);
-  // `route`: its pattern.
+  // `route`: its pattern. Methods that HTTP does not have count as "other".
   void count_request(std::string_view method, std::string_view route, int status);
 
   struct Now {

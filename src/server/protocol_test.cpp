@@ -69,6 +69,17 @@ TEST_CASE("what there is not is refused in the form of its dialect") {
   CHECK(no_paths.body.find("a.gguf") != std::string::npos);
 }
 
+TEST_CASE("what is counted by methods does not grow with words that are none") {
+  const Fixture at;
+  for (int i = 0; i < 5; ++i)
+    CHECK(at.ask(fmt::format("WORD{} /livez HTTP/1.1\r\nHost: localhost\r\n\r\n", i)).status ==
+          405);
+  const std::string metrics = at.ask(get("/metrics")).body;
+  CHECK(
+      metrics.contains("puna:http_requests_total{method=\"other\",route=\"\",status=\"405\"} 5\n"));
+  CHECK_FALSE(metrics.contains("WORD"));
+}
+
 TEST_CASE("HEAD is GET without the body") {
   const Fixture at;
   Client client = at.client();
