@@ -160,6 +160,15 @@ TEST_CASE("a work ends when its client leaves, and with the server") {
   wait_until([&] { return all.models.n_cancelled == 2; });
 }
 
+TEST_CASE("a work that has ended keeps no server from its end") {
+  Stored all;
+  all.models.go = true;
+  CHECK(all.server.ask(post("/api/pull", kPull)).status == 200);
+  const base::Timer timer;
+  all.server.server().drain(std::chrono::minutes(1));
+  CHECK(timer.ms() < 30'000);
+}
+
 TEST_CASE("only so many works run at once, and none holds up what is short") {
   Stored all;
   std::vector<Client> clients;

@@ -17,12 +17,20 @@ bool WorkThreads::start(std::shared_ptr<std::atomic<bool>> cancelled, std::funct
   if (stopped_ || all_.size() >= kMost) return false;
   One& one = all_.emplace_back();
   one.cancelled = std::move(cancelled);
-  one.thread = std::thread([&one, work = std::move(work)]() mutable {
+  one.thread = std::thread([this, &one, work = std::move(work)]() mutable {
     work();
-    work = nullptr;  // what it held goes before it counts as ended
+    // What it held goes before it counts as ended, without the mutex: the last of it may be large.
+    work = nullptr;
+    let_go(one.cancelled);
     one.ended = true;
   });
   return true;
+}
+
+void WorkThreads::let_go(std::shared_ptr<std::atomic<bool>>& cancelled) {
+  std::shared_ptr<std::atomic<bool>> last;
+  const std::lock_guard lock(mutex_);
+  last.swap(cancelled);
 }
 
 void WorkThreads::stop() {
@@ -30,7 +38,9 @@ void WorkThreads::stop() {
   {
     const std::lock_guard lock(mutex_);
     stopped_ = true;
-    for (One& one : all_) *one.cancelled = true;
+    for (One& one : all_) {
+      if (one.cancelled) *one.cancelled = true;
+    }
     std::swap(all, all_);
   }
   for (One& one : all) one.thread.join();

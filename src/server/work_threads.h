@@ -25,17 +25,20 @@ class WorkThreads {
   WorkThreads(const WorkThreads&) = delete;
   WorkThreads& operator=(const WorkThreads&) = delete;
 
-  // False: as many run as may, or it was stopped. `cancelled` is set by stop().
+  // False: as many run as may, or it was stopped. `cancelled` is set by stop(), and given back as
+  // `work` is, once that has ended.
   bool start(std::shared_ptr<std::atomic<bool>> cancelled, std::function<void()> work);
   // Cancels all, and waits for their ends.
   void stop();
 
  private:
   struct One {
-    std::shared_ptr<std::atomic<bool>> cancelled;
+    std::shared_ptr<std::atomic<bool>> cancelled;  // null: its work has ended
     std::atomic<bool> ended = false;
     std::thread thread;
   };
+
+  void let_go(std::shared_ptr<std::atomic<bool>>& cancelled);
 
   std::mutex mutex_;
   std::list<One> all_;
