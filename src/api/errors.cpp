@@ -81,6 +81,7 @@ int status_of(ErrorCode code) {
     case ErrorCode::kIo:
     case ErrorCode::kNetwork:
     case ErrorCode::kDevice:
+    case ErrorCode::kSetUp:
     case ErrorCode::kInternal:
       return 500;
   }

@@ -161,7 +161,8 @@ class ModelSource {
   // Finds a model, loading it if need be. `done` is called once, on any thread, before or after
   // this returns; who drops the handle waits no longer, and then it may never be. Errors: kNotFound
   // for a name that no model has; kInvalidArgument for none where there are several, and for a
-  // model that is not to be loaded; kOutOfMemory where too many wait; those of loading.
+  // model that is not to be loaded; kOutOfMemory where too many wait; those of loading, of which
+  // those that are of the model's file and settings are kSetUp.
   virtual std::shared_ptr<void> acquire(const ModelWish& wish,
                                         std::function<void(base::Result<ModelLease>)> done) = 0;
   // Those that are loaded, by id.

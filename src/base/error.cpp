@@ -26,6 +26,8 @@ std::string_view name(ErrorCode code) {
       return "device_lost";
     case ErrorCode::kCancelled:
       return "cancelled";
+    case ErrorCode::kSetUp:
+      return "set_up";
     case ErrorCode::kInternal:
       return "internal";
   }
@@ -56,6 +58,8 @@ std::string_view error_meaning(ErrorCode code) {
       return "The GPU is lost.";
     case ErrorCode::kCancelled:
       return "The operation was cancelled.";
+    case ErrorCode::kSetUp:
+      return "What this process was given to work with cannot be used.";
     case ErrorCode::kInternal:
       return "This is a bug in Puna.";
   }

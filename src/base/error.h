@@ -23,6 +23,7 @@ enum class ErrorCode {
   kDevice,           // the GPU or its driver refused an operation
   kDeviceLost,       // the GPU is gone; nothing submitted afterwards runs
   kCancelled,        // the caller asked to stop
+  kSetUp,            // what this process was given to work with (models, settings) is no good
   kInternal,         // a bug in Puna
 };
 

@@ -125,7 +125,8 @@ base::Error read_error(const Json& json) {
       ErrorCode::kUsage,      ErrorCode::kInvalidArgument, ErrorCode::kNotFound,
       ErrorCode::kCorrupt,    ErrorCode::kUnsupported,     ErrorCode::kOutOfMemory,
       ErrorCode::kIo,         ErrorCode::kNetwork,         ErrorCode::kDevice,
-      ErrorCode::kDeviceLost, ErrorCode::kCancelled,       ErrorCode::kInternal};
+      ErrorCode::kDeviceLost, ErrorCode::kCancelled,       ErrorCode::kSetUp,
+      ErrorCode::kInternal};
   base::Error out;
   out.message = json.get_string("message").value_or("It does not say why.");
   const std::string name = json.get_string("code").value_or("");

@@ -21,6 +21,20 @@ uint64_t on(const Footprint& footprint, std::string_view device) {
   return found == footprint.end() ? 0 : found->second;
 }
 
+// What is wrong with a model's file or settings is no fault of the requests that want it.
+base::Error of_set_up(base::Error error) {
+  switch (error.code) {
+    case ErrorCode::kCorrupt:
+    case ErrorCode::kUnsupported:
+    case ErrorCode::kInvalidArgument:
+      error.code = ErrorCode::kSetUp;
+      break;
+    default:
+      break;
+  }
+  return error;
+}
+
 int64_t seconds_of(Milliseconds time) { return (time.count() + 999) / 1000; }
 
 }  // namespace
@@ -301,7 +315,7 @@ void Registry::grant(uint64_t ticket, Time now) {
 
 void Registry::fail(Entry& entry, Event event, base::Error error, Time now) {
   Model& model = entry.second;
-  model.error = std::move(error);
+  model.error = of_set_up(std::move(error));
   model.asked.reset();
   model.need.reset();  // its file may be another by the next time
   Milliseconds pause = limits_.first_pause;

@@ -182,7 +182,7 @@ class Many(unittest.TestCase):
             self.assertEqual(len(server.ask("/slots?model=LLAMA-q4_0:latest")[1]), 4)
             # A file that is no model: who asks is told, and others are not kept from theirs.
             status, body = server.write("broken")
-            self.assertEqual(status, 400, body)
+            self.assertEqual(status, 500, body)
             self.assertNotIn(str(self.path), json.dumps(body))
             self.assertTrue(server.models()["broken"]["status"]["failed"])
             self.assertNotIn(str(self.path), json.dumps(server.models()))

@@ -82,7 +82,7 @@ class Replicas(many.Many):
     def test_more_than_there_are(self):
         with self.server("--models-dir", self.models, *ON_TWO, "--replicas", "3", **GPUS) as server:
             status, answer = server.write(MODEL)
-            self.assertEqual(status, 400, answer)
+            self.assertEqual(status, 500, answer)
             self.assertIn("3 replicas ask for as many GPUs, but --device gpu:0,gpu:1 means 2", answer["error"]["message"])
         with self.server("--models-dir", self.models, "--replicas", "auto") as server:  # of no GPU
             self.assertEqual(server.write(MODEL)[0], 200)
