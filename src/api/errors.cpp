@@ -1,5 +1,7 @@
 #include "api/errors.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace puna::api {
@@ -62,6 +64,14 @@ std::string without_paths(std::string_view text) {
     out += last == 0 || last == std::string_view::npos ? path : path.substr(last + 1);
   }
   return out;
+}
+
+base::Error no_such_model(Dialect dialect, std::string_view name, base::Error error) {
+  constexpr size_t kLongest = 300;
+  if (dialect != Dialect::kOllama) return error;
+  return {ErrorCode::kNotFound,
+          fmt::format("model \"{}\" not found, try pulling it first", name.substr(0, kLongest)),
+          {}};
 }
 
 int status_of(ErrorCode code) {

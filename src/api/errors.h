@@ -25,6 +25,10 @@ base::Json error_body(Dialect dialect, int status, std::string_view message);
 // kLlama have the type "exceed_context_size_error", n_prompt_tokens and n_ctx.
 base::Json error_body(Dialect dialect, const base::Error& error);
 
+// What a dialect says where no model has a name: Ollama's clients look for its words, all others
+// are told `error`.
+base::Error no_such_model(Dialect dialect, std::string_view name, base::Error error);
+
 // The text with absolute paths become their last part: whose machine it is and how it is laid out
 // is nobody's business, which file it was may be. Addresses of http stay as they are.
 std::string without_paths(std::string_view text);

@@ -21,6 +21,18 @@ TEST_CASE("a prompt beyond the context has an error of its own, where dialects h
   CHECK(error_body(Dialect::kOllama, error).dump() == R"({"error":"Too long."})");
 }
 
+TEST_CASE("what a server was given to work with is no fault of a request") {
+  CHECK(status_of(base::ErrorCode::kSetUp) == 500);
+}
+
+TEST_CASE("a model that there is not is told in the words of a dialect, where it has some") {
+  const base::Error error{base::ErrorCode::kNotFound, "Did you mean another?", {}};
+  CHECK(no_such_model(Dialect::kOpenAi, "x", error).text() == "Did you mean another?");
+  const base::Error said = no_such_model(Dialect::kOllama, "x", error);
+  CHECK(said.code == base::ErrorCode::kNotFound);
+  CHECK(said.text() == "model \"x\" not found, try pulling it first");
+}
+
 TEST_CASE("paths of files are told by their last part, and addresses whole") {
   CHECK(without_paths("Cannot open /home/me/a.gguf: it is /") == "Cannot open a.gguf: it is /");
   CHECK(without_paths("\"/a/b/\", a/b, 1/2") == "\"b/\", a/b, 1/2");

@@ -64,7 +64,7 @@ bool take_prefix(std::string_view prefix, Target& target) {
 }
 
 // The page of llama-server asks at its start, and takes this for an answer.
-HttpReply tools_off() {
+HttpReply disabled() {
   Json error = Json::object();
   error.set("code", 403).set("message", "this feature is disabled").set("type", "feature_disabled");
   return HttpReply::json(Json::object().set("error", std::move(error)), 403);
@@ -243,8 +243,8 @@ HttpReply Front::answer(Own own) const {
       std::call_once(openapi_made_,
                      [this] { openapi_ = openapi(routes_, core_->options.api_prefix).dump(); });
       return {.body = openapi_};
-    case Own::kTools:
-      return tools_off();
+    case Own::kDisabled:
+      return disabled();
   }
   return error_reply(api::Dialect::kLlama, 500, "This route has no answer.");
 }

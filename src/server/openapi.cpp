@@ -46,8 +46,9 @@ constexpr std::array kOwn = {
                 .summary = "Describes the interface: this document.",
                 .answer = R"({"openapi": "string", "info": "object", "paths": "object",
       "components": "object"})"},
-    Description{.name = "Tools",
-                .summary = "The server has no tools of its own: status 403.",
+    Description{.name = "Disabled",
+                .summary = "The server has no tools of its own, and asks no other servers for "
+                           "pages: status 403.",
                 .never = true},
 };
 

@@ -116,8 +116,10 @@ constexpr std::array kRoutes = {
     Route{"GET", "/lora-adapters", Dialect::kLlama, llama::lora_adapters, kQuery},
     Route{"POST", "/lora-adapters", Dialect::kLlama, llama::change_lora_adapters, kQuery,
           Key::kNeeded, Effect::kChanges},
-    Route{"GET", "/tools", Dialect::kLlama, Own::kTools},
-    Route{"POST", "/tools", Dialect::kLlama, Own::kTools},
+    Route{"GET", "/tools", Dialect::kLlama, Own::kDisabled},
+    Route{"POST", "/tools", Dialect::kLlama, Own::kDisabled},
+    Route{"GET", "/cors-proxy", Dialect::kLlama, Own::kDisabled},
+    Route{"POST", "/cors-proxy", Dialect::kLlama, Own::kDisabled},
 
     Route{"GET", "/v1/stream", Dialect::kLlama, Streams::kRead},
     Route{"DELETE", "/v1/stream", Dialect::kLlama, Streams::kStop, ModelName::kNone, Key::kNeeded,
@@ -135,6 +137,7 @@ constexpr std::array kRoutes = {
     // Ollama's.
     Route{"GET", "/", Dialect::kOllama, ollama::root, ModelName::kNone, Key::kPublic},
     Route{"GET", "/api/version", Dialect::kOllama, ollama::version},
+    Route{"GET", "/api/status", Dialect::kOllama, ollama::status},
     Route{"GET", "/api/tags", Dialect::kOllama, ollama::tags},
     Route{"GET", "/api/ps", Dialect::kOllama, ollama::ps},
     Route{"POST", "/api/chat", Dialect::kOllama, ollama::chat, kBody, Key::kNeeded, Effect::kReads,

@@ -19,9 +19,9 @@ enum class ModelName : uint8_t { kNone, kBody, kQuery, kPath };
 enum class Key : uint8_t { kNeeded, kPublic };
 enum class Effect : uint8_t { kReads, kChanges };  // whether something stays changed afterwards
 
-// Answered by the server itself, from the head of a request (front.h). kTools is what clients look
-// for and this server does not have.
-enum class Own : uint8_t { kHealth, kLive, kMetrics, kLoads, kOpenApi, kTools };
+// Answered by the server itself, from the head of a request (front.h). kDisabled is what clients
+// look for and this server does not have.
+enum class Own : uint8_t { kHealth, kLive, kMetrics, kLoads, kOpenApi, kDisabled };
 
 // Of streams that are kept for clients that were cut off (stream_store.h).
 // kModels: what becomes of models (model_events.h).

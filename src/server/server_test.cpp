@@ -267,6 +267,10 @@ TEST_CASE("what clients look for and is not here has its status, whatever the bo
   CHECK(tools.status == 403);
   CHECK(*tools.json().find("error")->find("type") == Json("feature_disabled"));
   CHECK(at.ask(request("POST", "/tools", R"({"tool":"read_file"})")).status == 403);
+  CHECK(at.ask(request("GET", "/cors-proxy?url=http://localhost/")).status == 403);
+  CHECK(at.ask(request("POST", "/cors-proxy?url=http://localhost/", "{}")).status == 403);
+  CHECK(at.ask(request("GET", "/api/status")).body ==
+        R"({"cloud":{"disabled":true,"source":"config"}})");
   const std::string parts =
       "--x\r\nContent-Disposition: form-data; name=\"file\"\r\n\r\nRIFF\r\n--x--\r\n";
   const Reply sound = at.ask(request("POST", "/v1/audio/transcriptions", parts,

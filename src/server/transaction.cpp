@@ -115,9 +115,9 @@ void Transaction::find_model() {
   }
   since_asked_ = {};
   auto waiting = core_->models.load()->acquire(
-      *wish, [self = shared_from_this()](Result<api::ModelLease> model) {
+      *wish, [self = shared_from_this(), name = wish->name](Result<api::ModelLease> model) {
         self->has_model_ = true;
-        if (!model) return self->answer(elsewhere_reply(self->incoming_.dialect, model.error()));
+        if (!model) return self->refuse_model(name, model.error());
         self->load_ms_ = self->waited_elsewhere_ms() + self->since_asked_.ms();
         // It may have been loaded, which ends on another thread.
         self->core_->pool.go_on([self, model = *std::move(model)] { self->call(model); });
@@ -126,6 +126,13 @@ void Transaction::find_model() {
   responder_->post([self = shared_from_this(), waiting = std::move(waiting)]() mutable {
     self->wait_for_model(std::move(waiting));
   });
+}
+
+void Transaction::refuse_model(std::string_view name, const base::Error& error) {
+  const api::Dialect dialect = incoming_.dialect;
+  answer(elsewhere_reply(dialect, error.code == ErrorCode::kNotFound
+                                      ? api::no_such_model(dialect, name, error)
+                                      : error));
 }
 
 double Transaction::waited_elsewhere_ms() const {

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "api/exchange.h"
@@ -64,6 +65,8 @@ class Transaction final : public Work, public std::enable_shared_from_this<Trans
   // Any thread: the end of it.
   void answer(api::HttpReply reply);
   void answer(const base::Error& error) { answer(error_reply(incoming_.dialect, error)); }
+  // The model of that name is not to be had.
+  void refuse_model(std::string_view name, const base::Error& error);
   void give_up();  // for a client that has left
   // Where the request is for a stream that is to outlive its client. Errors: kInvalidArgument.
   base::Result<void> keep_stream();

@@ -175,6 +175,8 @@ class Many(unittest.TestCase):
             self.assertIn('did you mean "llama-q4_0"?', body["error"]["message"])
             for name in ["../models/llama-q4_0.gguf", str(self.models / "llama-q4_0.gguf"), "a\0b", "x" * 300, "sha256:../../x"]:
                 self.assertEqual(server.write(name)[0], 404, name)
+            for path, more in [("/api/chat", {"messages": [{"role": "user", "content": "Hi"}]}), ("/api/generate", {"prompt": "Hi"}), ("/api/embed", {"input": "Hi"})]:
+                self.assertEqual(server.ask(path, {"model": "lama-q4_0", **more}), (404, {"error": 'model "lama-q4_0" not found, try pulling it first'}), path)
             self.assertEqual(server.ask("/completion", PROMPT)[0], 400)
             self.assertEqual(server.ask("/slots")[0], 400)
             self.assertEqual(server.ask("/props")[1]["role"], "router")

@@ -121,8 +121,9 @@ TEST_CASE("a model is told to go without being loaded for that") {
   reply = ask("/api/chat", R"({"model": "other", "messages": [], "keep_alive": "0s"})");
   REQUIRE(reply->has_value());
   CHECK((*reply)->content_type == "application/x-ndjson");
-  CHECK(ask("/api/chat", R"({"model": "none", "keep_alive": 0})").error().code ==
-        ErrorCode::kNotFound);
+  const base::Error none = ask("/api/chat", R"({"model": "none", "keep_alive": 0})").error();
+  CHECK(none.code == ErrorCode::kNotFound);
+  CHECK(none.text() == "model \"none\" not found, try pulling it first");
   CHECK_FALSE(ask("/api/chat", R"({"model": "fake", "keep_alive": "soon"})").has_value());
   for (const char* other :
        {R"({"model": "fake", "keep_alive": 5})", R"({"model": "fake", "prompt": "a"})",

@@ -158,6 +158,8 @@ Result<std::optional<HttpReply>> unload(const Call& call) {
   if (seconds != 0) return std::nullopt;
   const auto done = control->unload(model->string());
   // Whoever wants a model to be gone has it so.
+  if (!done && done.error().code == ErrorCode::kNotFound)
+    return std::unexpected(no_such_model(Dialect::kOllama, model->string(), done.error()));
   if (!done && done.error().code != ErrorCode::kInvalidArgument)
     return std::unexpected(done.error());
   Asked asked;

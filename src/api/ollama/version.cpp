@@ -1,5 +1,7 @@
 #include "api/ollama/version.h"
 
+#include <utility>
+
 namespace puna::api::ollama {
 
 namespace {
@@ -16,6 +18,11 @@ base::Result<Exchange> root(const Call&) {
 
 base::Result<Exchange> version(const Call&) {
   return HttpReply::json(base::Json::object().set("version", kInterface));
+}
+
+base::Result<Exchange> status(const Call&) {
+  base::Json cloud = base::Json::object().set("disabled", true).set("source", "config");
+  return HttpReply::json(base::Json::object().set("cloud", std::move(cloud)));
 }
 
 }  // namespace puna::api::ollama

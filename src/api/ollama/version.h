@@ -1,4 +1,4 @@
-// GET / and /api/version. Source: Ollama's API documentation, "Version".
+// GET /, /api/version and /api/status. Source: Ollama's API documentation, "Version".
 #pragma once
 
 #include "api/exchange.h"
@@ -9,5 +9,7 @@ namespace puna::api::ollama {
 base::Result<Exchange> root(const Call& call);
 // {version}: of the interface.
 base::Result<Exchange> version(const Call& call);
+// {cloud: {disabled, source}}: models run here and nowhere else.
+base::Result<Exchange> status(const Call& call);
 
 }  // namespace puna::api::ollama
