@@ -4,6 +4,7 @@
 #pragma once
 
 #include <atomic>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -93,9 +94,33 @@ struct Texts {
   std::optional<uint32_t> slot = {};     // that they are written in, in turn; none: any
 };
 
+// What a job does. One that takes several steps is called with `left` too, looks at it between them
+// and ends as kCancelled once its client has gone.
+class JobRun {
+ public:
+  using Done = base::Task<base::Result<HttpReply>>;
+
+  JobRun() = default;
+  template <std::invocable<service::LoadedModel&> Run>
+  JobRun(Run run)
+      : run_([run = std::move(run)](service::LoadedModel& model, const std::atomic<bool>&) {
+          return run(model);
+        }) {}
+  template <std::invocable<service::LoadedModel&, const std::atomic<bool>&> Run>
+  JobRun(Run run) : run_(std::move(run)) {}
+
+  // Both outlive the task, and so does this.
+  Done operator()(service::LoadedModel& model, const std::atomic<bool>& left) const {
+    return run_(model, left);
+  }
+
+ private:
+  std::function<Done(service::LoadedModel& model, const std::atomic<bool>& left)> run_;
+};
+
 // Work on the thread of the engine, between two steps (service::Host::post_job).
 struct Job {
-  std::function<base::Task<base::Result<HttpReply>>(service::LoadedModel& model)> run;
+  JobRun run;
   uint64_t n_tokens = 0;           // that it evaluates
   std::vector<int32_t> text = {};  // that it is about: it is done where most of this is known
 };

@@ -223,30 +223,34 @@ void Transaction::call(const api::ModelLease& model) {
 }
 
 void Transaction::run_job(api::Job job, const api::ModelLease& model) {
+  job_count_ = count_texts(1);
+  if (!job_count_) return;
   if (left_) return give_up();
-  responder_->post([self = shared_from_this(), id = model->id] {
+  const auto self = shared_from_this();
+  responder_->post([self, id = model->id] {
     self->outcome_.model = id;
     self->costs_ = true;
     if (self->left_) self->left();
   });
-  if (const uint64_t n = job.n_tokens; n > 0) {
-    job.run = [run = std::move(job.run), n, tells = core_->options.behind_server,
-               &metrics = core_->metrics.of(model->id)](
-                  service::LoadedModel& loaded) -> base::Task<Result<api::HttpReply>> {
-      const base::Timer timer;
-      auto reply = co_await run(loaded);
-      if (!reply) co_return reply;
-      const Totals totals = totals_of_embedded(n, timer.ms());
-      metrics.add(totals);
-      if (tells) reply->headers.emplace_back(kTotalsHeader, to_text(totals));
-      co_return reply;
-    };
-  }
+  const auto run = [self, run = std::move(job.run), n = job.n_tokens,
+                    &metrics = core_->metrics.of(model->id)](
+                       service::LoadedModel& loaded) -> base::Task<Result<api::HttpReply>> {
+    if (self->left_)
+      co_return base::fail(ErrorCode::kCancelled, "Its client left before the job began.");
+    const base::Timer timer;
+    auto reply = co_await run(loaded, self->left_);
+    if (!reply || n == 0) co_return reply;
+    const Totals totals = totals_of_embedded(n, timer.ms());
+    metrics.add(totals);
+    if (self->core_->options.behind_server)
+      reply->headers.emplace_back(kTotalsHeader, to_text(totals));
+    co_return reply;
+  };
   // The model stays until the job has ended, and is given back on another thread than its own.
   model->hosts->nearest(job.text).post_job<api::HttpReply>(
-      std::move(job.run), [self = shared_from_this(),
-                           model = api::ModelLease(model)](Result<api::HttpReply> reply) mutable {
+      run, [self, model = api::ModelLease(model)](Result<api::HttpReply> reply) mutable {
         self->responder_->post([self, model = std::move(model), reply = std::move(reply)] {
+          self->job_count_.reset();
           if (reply) return self->answer(*reply);
           self->answer(reply.error());
         });

@@ -74,7 +74,7 @@ class Transaction final : public Work, public std::enable_shared_from_this<Trans
   class Waiting;
   // What the server calls it that has sent it on; null: none has.
   const std::string* run_name() const;
-  // Of a request of so many texts. Null: it was answered, since too many wait.
+  // Of a request of so many texts; a job counts as one. Null: it was answered, since too many wait.
   std::shared_ptr<TextsCount> count_texts(uint32_t n);
   // Of its body, what is needed here. Errors: kCorrupt.
   base::Result<base::Json> read_body() const;
@@ -101,8 +101,9 @@ class Transaction final : public Work, public std::enable_shared_from_this<Trans
   base::Timer since_asked_;  // for its model
   double load_ms_ = 0;       // until that was there
   std::atomic<bool> left_ = false;
-  std::atomic<bool> has_model_ = false;  // or knows that there is none
-  std::shared_ptr<KeptStream> kept_;     // where its texts go on without its client
+  std::atomic<bool> has_model_ = false;    // or knows that there is none
+  std::shared_ptr<KeptStream> kept_;       // where its texts go on without its client
+  std::shared_ptr<TextsCount> job_count_;  // until its job has ended
 
   // Of the connection's thread:
   std::shared_ptr<Run> run_;              // once its texts are prepared, unless they are kept

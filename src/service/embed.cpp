@@ -26,9 +26,16 @@ size_t n_of_step(const std::vector<std::vector<int32_t>>& texts, size_t first, s
 
 // Those texts in one job; the first of them has first_number in messages.
 Task<Result<Rows>> embed_together(LoadedModel& model, std::vector<std::vector<int32_t>> texts,
-                                  size_t first_number) {
+                                  size_t first_number, const std::atomic<bool>* cancelled) {
   Rows out;
   const auto job = [&](engine::Scheduler::Sequences sequences) -> Task<Result<void>> {
+    // It may have waited for its turn.
+    if (cancelled && *cancelled) {
+      co_return base::fail(base::ErrorCode::kCancelled,
+                           fmt::format("Nobody waits for the embeddings of text {} and those "
+                                       "behind it any more.",
+                                       first_number));
+    }
     std::vector<uint32_t> own(sequences.begin(), sequences.end());
     PUNA_CO_TRY(out, co_await model.engine->embed(std::move(own), std::move(texts), first_number));
     co_return {};
@@ -42,7 +49,8 @@ Task<Result<Rows>> embed_together(LoadedModel& model, std::vector<std::vector<in
 }  // namespace
 
 Task<Result<std::vector<std::vector<float>>>> embed(LoadedModel& model,
-                                                    std::vector<std::vector<int32_t>> texts) {
+                                                    std::vector<std::vector<int32_t>> texts,
+                                                    const std::atomic<bool>* cancelled) {
   if (!model.engine->options().embeddings) {
     co_return base::fail(base::ErrorCode::kUnsupported,
                          fmt::format("The model {} gives text, no embeddings.", model.name));
@@ -53,7 +61,7 @@ Task<Result<std::vector<std::vector<float>>>> embed(LoadedModel& model,
     const size_t n = n_of_step(texts, first, model.engine->options().n_sequences);
     const auto begin = texts.begin() + static_cast<ptrdiff_t>(first);
     std::vector<std::vector<int32_t>> some(begin, begin + static_cast<ptrdiff_t>(n));
-    PUNA_CO_TRY(Rows rows, co_await embed_together(model, std::move(some), first + 1));
+    PUNA_CO_TRY(Rows rows, co_await embed_together(model, std::move(some), first + 1, cancelled));
     std::ranges::move(rows, std::back_inserter(out));
   }
   co_return out;

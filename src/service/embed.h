@@ -1,6 +1,7 @@
 // Embeddings and logits of texts, as jobs beside the texts that are written.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <vector>
 
@@ -10,10 +11,12 @@
 
 namespace puna::service {
 
-// The embeddings of texts, each as engine::Engine::embed() gives it. Errors: those of that, with
-// the text's number (from 1); kUnsupported for a model that gives text.
+// The embeddings of texts, each as engine::Engine::embed() gives it. `cancelled`: looked at before
+// each step; null: nobody cancels. Errors: those of Engine::embed(), with the text's number (from
+// 1); kUnsupported for a model that gives text; kCancelled.
 base::Task<base::Result<std::vector<std::vector<float>>>> embed(
-    LoadedModel& model, std::vector<std::vector<int32_t>> texts);
+    LoadedModel& model, std::vector<std::vector<int32_t>> texts,
+    const std::atomic<bool>* cancelled = nullptr);
 
 // float32 [tokens, vocab]. Errors: those of engine::Engine::logits().
 base::Task<base::Result<std::vector<float>>> logits(LoadedModel& model, engine::Prompt prompt);

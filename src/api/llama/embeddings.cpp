@@ -32,8 +32,9 @@ Json numbers(std::span<const float> row) {
   return out;
 }
 
-Task<Result<HttpReply>> run(service::LoadedModel& model, Inputs inputs, int norm) {
-  PUNA_CO_TRY(auto texts, co_await service::embed(model, std::move(inputs.tokens)));
+Task<Result<HttpReply>> run(service::LoadedModel& model, Inputs inputs, int norm,
+                            const std::atomic<bool>& left) {
+  PUNA_CO_TRY(auto texts, co_await service::embed(model, std::move(inputs.tokens), &left));
   const bool pools = model.engine->pooling() != models::Pooling::kNone;
   const size_t width = model.engine->n_out();
   Json out = Json::array();
@@ -68,8 +69,9 @@ Result<Exchange> embeddings(const Call& call) {
   const auto norm =
       static_cast<int>(body.integer("embd_normalize").value_or(model.defaults.embedding_norm));
   const uint64_t n_tokens = inputs.n_tokens;
-  return Job{.run = [inputs = std::move(inputs),
-                     norm](service::LoadedModel& loaded) { return run(loaded, inputs, norm); },
+  return Job{.run = [inputs = std::move(inputs), norm](
+                        service::LoadedModel& loaded,
+                        const std::atomic<bool>& left) { return run(loaded, inputs, norm, left); },
              .n_tokens = n_tokens};
 }
 

@@ -1,5 +1,6 @@
 #include "api/llama/embeddings.h"
 
+#include "api/ollama/embed.h"
 #include "api/openai/chat.h"
 #include "api/openai/embeddings.h"
 #include "api/testing/served.h"
@@ -22,7 +23,7 @@ HttpReply run(base::Result<Exchange> exchange, models::Pooling pooling) {
   REQUIRE_MESSAGE(exchange.has_value(), exchange.error().text());
   REQUIRE(std::holds_alternative<Job>(*exchange));
   service::LoadedModel model = embedder(pooling);
-  auto reply = base::run_until(std::get<Job>(*exchange).run(model), [&] { model.poll(); });
+  auto reply = base::run_until(std::get<Job>(*exchange).run(model, kStays), [&] { model.poll(); });
   REQUIRE_MESSAGE(reply.has_value(), reply.error().text());
   return *std::move(reply);
 }
@@ -42,6 +43,20 @@ TEST_CASE("a text has one row of length 1, or one for each token") {
     for (const Json& v : at(body, 0, "embedding", 0).items()) squares += v.number() * v.number();
     CHECK(at(body, 0, "embedding", 0).items().size() == 64);
     if (!each) CHECK(squares == doctest::Approx(1));
+  }
+}
+
+TEST_CASE("nothing is evaluated for a client that has left") {
+  Served served(embedder(models::Pooling::kMean));
+  service::LoadedModel model = embedder(models::Pooling::kMean);
+  const std::atomic<bool> left = true;
+  for (const Endpoint endpoint : {llama::embeddings, ollama::embed}) {
+    const auto exchange = served.ask(endpoint, R"({"model": "fake", "input": ["a", "aa", "aaa"]})");
+    REQUIRE_MESSAGE(exchange.has_value(), exchange.error().text());
+    const auto reply =
+        base::run_until(std::get<Job>(*exchange).run(model, left), [&] { model.poll(); });
+    REQUIRE_FALSE(reply.has_value());
+    CHECK(reply.error().code == base::ErrorCode::kCancelled);
   }
 }
 

@@ -162,9 +162,11 @@ Result<Exchange> rerank(const Call& call) {
     ranking.n_tokens += pairs.back().size();
   }
   const uint64_t n_tokens = ranking.n_tokens;
-  return Job{.run = [pairs = std::move(pairs),
-                     ranking](service::LoadedModel& loaded) { return run(loaded, pairs, ranking); },
-             .n_tokens = n_tokens};
+  return Job{
+      .run = [pairs = std::move(pairs), ranking](
+                 service::LoadedModel& loaded,
+                 const std::atomic<bool>& left) { return run(loaded, pairs, ranking, left); },
+      .n_tokens = n_tokens};
 }
 
 }  // namespace puna::api::llama

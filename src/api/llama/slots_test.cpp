@@ -84,7 +84,7 @@ struct Model {
   llama::SavedSlot at(uint32_t slot, const Folder& folder, std::string name = "a") const {
     return {slots->try_take(slot), folder.path(), std::move(name)};
   }
-  base::Result<HttpReply> ask(const Job& job) { return run(job.run(fake.model)); }
+  base::Result<HttpReply> ask(const Job& job) { return run(job.run(fake.model, kStays)); }
   Json reply(const Job& job) {
     const auto out = ask(job);
     REQUIRE_MESSAGE(out.has_value(), out.error().text());

@@ -155,8 +155,9 @@ HttpReply embed_reply(const Inputs& inputs, std::vector<std::vector<float>> rows
   return http;
 }
 
-Task<Result<HttpReply>> run(service::LoadedModel& model, Inputs inputs, base::Timer timer) {
-  PUNA_CO_TRY(auto rows, co_await service::embed(model, inputs.tokens));
+Task<Result<HttpReply>> run(service::LoadedModel& model, Inputs inputs, base::Timer timer,
+                            const std::atomic<bool>& left) {
+  PUNA_CO_TRY(auto rows, co_await service::embed(model, inputs.tokens, &left));
   co_return embed_reply(inputs, std::move(rows), timer);
 }
 
@@ -186,8 +187,9 @@ Result<Exchange> embed(const Call& call) {
   if (const auto dimensions = body.integer("dimensions"))
     inputs.dimensions = static_cast<size_t>(*dimensions);
   const uint64_t n_tokens = inputs.n_tokens();
-  return Job{.run = [inputs = std::move(inputs),
-                     timer](service::LoadedModel& loaded) { return run(loaded, inputs, timer); },
+  return Job{.run = [inputs = std::move(inputs), timer](
+                        service::LoadedModel& loaded,
+                        const std::atomic<bool>& left) { return run(loaded, inputs, timer, left); },
              .n_tokens = n_tokens};
 }
 

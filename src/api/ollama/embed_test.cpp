@@ -24,7 +24,8 @@ struct Embeds {
     auto exchange = served.ask(endpoint, body);
     REQUIRE_MESSAGE(exchange.has_value(), exchange.error().text());
     if (auto* reply = std::get_if<HttpReply>(&*exchange)) return *reply;
-    const auto reply = base::run_until(std::get<Job>(*exchange).run(model), [&] { model.poll(); });
+    const auto reply =
+        base::run_until(std::get<Job>(*exchange).run(model, kStays), [&] { model.poll(); });
     REQUIRE_MESSAGE(reply.has_value(), reply.error().text());
     return *reply;
   }

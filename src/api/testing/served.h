@@ -4,6 +4,7 @@
 
 #include <doctest/doctest.h>
 
+#include <atomic>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -16,6 +17,9 @@
 #include "service/testing/scripted_model.h"
 
 namespace puna::api::test {
+
+// What jobs are told of clients that stay.
+inline const std::atomic<bool> kStays{false};
 
 // "fake" and "Other:1b".
 struct Served {

@@ -106,6 +106,17 @@ inline base::Result<api::Exchange> job(const api::Call&) {
   };
   return api::Job{.run = run, .n_tokens = 7};
 }
+// Steps of jobs that go on until their clients leave, of all servers.
+inline std::atomic<uint32_t> n_endless_steps = 0;
+
+inline base::Result<api::Exchange> endless_job(const api::Call&) {
+  const auto run = [](service::LoadedModel&,
+                      const std::atomic<bool>& left) -> base::Task<base::Result<api::HttpReply>> {
+    for (; !left; ++n_endless_steps) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    co_return base::fail(base::ErrorCode::kCancelled, "Its client has left.");
+  };
+  return api::Job{.run = run};
+}
 inline base::Result<api::Exchange> refuse(const api::Call&) {
   return base::fail(base::ErrorCode::kInvalidArgument,
                     "The file \"/home/somebody/models/a.gguf\" is no model.");
@@ -127,6 +138,7 @@ constexpr std::array kTestRoutes = {
           Effect::kChanges},
     Route{"POST", "/write", Dialect::kOpenAi, write_texts, ModelName::kBody},
     Route{"POST", "/job", Dialect::kOpenAi, job, ModelName::kBody},
+    Route{"POST", "/endless-job", Dialect::kOpenAi, endless_job, ModelName::kBody},
     Route{"POST", "/refuse", Dialect::kOpenAi, refuse},
     Route{"POST", "/completion", Dialect::kLlama, api::llama::completion, ModelName::kBody},
     Route{"GET", "/slots", Dialect::kLlama, api::llama::slots, ModelName::kQuery},
