@@ -21,8 +21,10 @@ namespace http = boost::beast::http;
 using api::HttpReply;
 using std::chrono::milliseconds;
 
-// Of what a client sends before its turn: the rest waits in the system's buffers.
+// Of what a client sends before its turn: the rest waits in the system's buffers. Behind these an
+// end is not read, so that is looked for: as often as steps of a model are long.
 constexpr size_t kReadAhead = 16 << 10;
+constexpr milliseconds kLook{100};
 constexpr size_t kSmallRead = 4 << 10, kBodyRead = 64 << 10;
 // A body that nobody wants is read to its end when it is so small, so that the connection stays.
 constexpr size_t kSwallowed = 64 << 10;
@@ -67,8 +69,8 @@ class BeastConnection final : public Connection,
   void close() override {
     if (phase_ == Phase::kClosed) return;
     phase_ = Phase::kClosed;
-    for (const auto timer : {Stream::Timer::kDeadline, Stream::Timer::kPing, Stream::Timer::kWrite})
-      stream_->after(timer, {}, nullptr);
+    for (size_t i = 0; i < Stream::kTimers; ++i)
+      stream_->after(static_cast<Stream::Timer>(i), {}, nullptr);
     out_.clear();
     incoming_.sink.reset();
     stream_->close(shared_from_this());
@@ -145,11 +147,24 @@ class BeastConnection final : public Connection,
 
   void read_more() {
     if (reading_ || ended_ || full_sink_ || phase_ == Phase::kEnding) return;
-    if (phase_ != Phase::kBody && in_.size() >= kReadAhead) return;
+    if (phase_ != Phase::kBody && in_.size() >= kReadAhead) return watch();
     reading_ = true;
     const size_t wanted = phase_ == Phase::kBody ? kBodyRead : kSmallRead;
     if (read_into_.size() != wanted) read_into_ = std::vector<char>(wanted);
     stream_->read(read_into_, [self = shared_from_this()](size_t n) { self->on_read(n); });
+  }
+
+  // While a request is answered whose client has sent more than is read ahead.
+  void watch() {
+    if (phase_ != Phase::kWork || watching_) return;
+    watching_ = true;
+    stream_->after(Stream::Timer::kWatch, kLook, [self = shared_from_this()] {
+      self->watching_ = false;
+      const auto work = self->work_;
+      if (!work) return;
+      if (!self->stream_->has_ended()) return self->watch();
+      work->left();
+    });
   }
 
   void on_read(size_t n) {
@@ -172,7 +187,7 @@ class BeastConnection final : public Connection,
   // False: more has to come first, or the connection is closed.
   bool parse_head() {
     if (n_waiting() > kMostWaiting) return false;  // until the replies before it are out
-    while (!parser_ && (in_.starts_with('\r') || in_.starts_with('\n'))) in_.erase(0, 1);
+    if (!parser_) in_.erase(0, std::min(in_.find_first_not_of("\r\n"), in_.size()));
     if (in_.empty()) {
       if (in_.capacity() > kSmallRead) in_.shrink_to_fit();
       if (ended_) {
@@ -315,6 +330,8 @@ class BeastConnection final : public Connection,
     } else {
       reply_headers_ = incoming_.reply_headers;
       handler_.handle(std::move(incoming_), shared_from_this());
+      // It was sent before the end, which came while those before it were answered.
+      if (const auto work = work_; ended_ && work) work->left();
     }
     return phase_ == Phase::kHead;
   }
@@ -443,6 +460,7 @@ class BeastConnection final : public Connection,
   bool advancing_ = false;
   bool reading_ = false;
   bool ended_ = false;  // nothing more comes
+  bool watching_ = false;
   std::vector<char> read_into_;
   std::string in_;  // has come, and was not parsed
   size_t lingered_ = 0;

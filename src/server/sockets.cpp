@@ -1,6 +1,7 @@
 #include "server/sockets.h"
 
 #include <fmt/format.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <array>
@@ -77,6 +78,16 @@ void disconnect(Socket& socket) {
   socket.close(ignored);
 }
 void disconnect(TlsSocket& socket) { disconnect(socket.next_layer()); }
+bool has_ended(Socket& socket) {
+#ifdef POLLRDHUP
+  constexpr short kEnd = POLLRDHUP;
+#else
+  constexpr short kEnd = 0;  // an end is told as POLLHUP, which is always asked for
+#endif
+  pollfd asked{.fd = socket.native_handle(), .events = kEnd, .revents = 0};
+  return ::poll(&asked, 1, /*timeout=*/0) > 0;
+}
+bool has_ended(TlsSocket& socket) { return has_ended(socket.next_layer()); }
 void end_sending(Socket& socket, const std::shared_ptr<void>&) {
   error_code ignored;
   socket.shutdown(Socket::shutdown_send, ignored);
@@ -93,7 +104,7 @@ class AsioStream final : public Stream {
       : loop_(std::move(loop)),
         carrier_(std::move(carrier)),
         timers_{asio::steady_timer(loop_->io), asio::steady_timer(loop_->io),
-                asio::steady_timer(loop_->io)} {}
+                asio::steady_timer(loop_->io), asio::steady_timer(loop_->io)} {}
 
   Carrier& carrier() { return carrier_; }
 
@@ -111,6 +122,7 @@ class AsioStream final : public Stream {
       done(!error);
     });
   }
+  bool has_ended() override { return server::has_ended(carrier_); }
   void after(Timer which, milliseconds time, std::function<void()> call) override {
     const auto index = static_cast<size_t>(which);
     const uint64_t turn = ++turns_[index];
@@ -138,8 +150,8 @@ class AsioStream final : public Stream {
  private:
   const std::shared_ptr<Loop> loop_;
   Carrier carrier_;
-  std::array<asio::steady_timer, 3> timers_;
-  std::array<uint64_t, 3> turns_{};
+  std::array<asio::steady_timer, kTimers> timers_;
+  std::array<uint64_t, kTimers> turns_{};
   std::vector<std::string> pieces_;
 };
 

@@ -24,7 +24,11 @@ class Stream {
   // One at a time: all of it, in order. False: the other side is gone.
   virtual void write(std::vector<std::string> pieces, std::function<void(bool ok)> done) = 0;
 
-  enum class Timer { kDeadline, kPing, kWrite };
+  // Whether the other side has ended, or is gone, though what it has sent before was not read.
+  virtual bool has_ended() = 0;
+
+  enum class Timer { kDeadline, kPing, kWrite, kWatch };
+  static constexpr size_t kTimers = 4;
   // In place of what the timer was set to before; null: nothing.
   virtual void after(Timer timer, std::chrono::milliseconds time, std::function<void()> call) = 0;
 

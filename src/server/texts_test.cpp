@@ -12,6 +12,7 @@ using std::chrono::milliseconds;
 using test::Client;
 using test::Fixture;
 using test::get;
+using test::n_endless_steps;
 using test::n_write_calls;
 using test::post;
 using test::quick;
@@ -190,6 +191,59 @@ TEST_CASE("with as many texts as there may be, more are refused until some have 
   at.open_gate();
   CHECK(client.read().status == 200);
   CHECK(at.ask(post("/write", "{}")).status == 200);
+}
+
+TEST_CASE("more texts at once than there may be are refused for good, with both numbers") {
+  Options options = quick();
+  options.queue = 3;
+  const Fixture at(options);
+  const Reply reply = at.ask(post("/write", R"({"n":4})"));
+  CHECK(reply.status == 400);
+  CHECK(reply.body.contains("for 4 texts, but at most 3"));
+  CHECK(at.ask(post("/write", R"({"n":3})")).status == 200);
+}
+
+TEST_CASE("a job counts as a text, and ends when its client leaves") {
+  Options options = quick();
+  options.queue = 1;
+  const Fixture at(options);
+  const uint32_t n_before = n_endless_steps;
+  Client client = at.client();
+  client.say(post("/endless-job", "{}"));
+  wait_until([&] { return n_endless_steps > n_before; });
+  for (const char* path : {"/write", "/job"}) CHECK(at.ask(post(path, "{}")).status == 503);
+  client.close();
+  wait_until([&] { return at.ask(post("/write", "{}")).status == 200; });
+  CHECK(at.ask(post("/job", "{}")).status == 200);
+}
+
+TEST_CASE("a client that sends much ahead is answered while it stays, and missed when it leaves") {
+  constexpr int kBehind = 600;
+  std::string behind;
+  for (int i = 0; i < kBehind; ++i) behind += get("/livez");
+  Fixture at;
+  const uint32_t n_before = n_endless_steps;
+  {
+    Client client = at.client();
+    client.say(post("/endless-job", "{}") + behind);
+    wait_until([&] { return n_endless_steps > n_before; });
+  }
+  wait_until([&] { return at.ask(post("/job", "{}")).status == 200; });
+  {
+    // It has ended before its job begins.
+    Client client = at.client();
+    client.say(get("/v1/things/1") + post("/endless-job", "{}"));
+  }
+  wait_until([&] { return at.ask(post("/job", "{}")).status == 200; });
+  at.close_gate();
+  Client client = at.client();
+  client.say(post("/write", R"({"n_tokens":20})") + behind);
+  wait_until([&] { return at.host.status().n_running + at.host.status().n_waiting > 0; });
+  // For longer than it takes to look whether it has left.
+  std::this_thread::sleep_for(milliseconds(300));
+  at.open_gate();
+  CHECK(client.read().body == "[" + whole_of(5, 1, 20) + "]");
+  for (int i = 0; i < kBehind; ++i) REQUIRE(client.read().status == 200);
 }
 
 TEST_CASE("who asks for one text does not wait behind all of another's") {

@@ -271,6 +271,15 @@ void Transaction::forward(const api::ModelLease& model) {
 }
 
 std::shared_ptr<TextsCount> Transaction::count_texts(uint32_t n) {
+  if (const size_t most = core_->options.queue; n > most) {
+    // Nor is there room for them later.
+    answer(base::Error{ErrorCode::kInvalidArgument,
+                       fmt::format("The request is for {} texts, but at most {} can wait or run at "
+                                   "once (--queue).",
+                                   n, most),
+                       {}});
+    return nullptr;
+  }
   auto out = std::make_shared<TextsCount>(core_->n_texts, n);
   if (core_->n_texts <= core_->options.queue) return out;
   answer(busy_reply(incoming_.dialect,
