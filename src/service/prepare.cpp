@@ -6,8 +6,6 @@
 #include <cctype>
 
 #include "chat/nonces.h"
-#include "service/banned_strings.h"
-#include "service/both_filters.h"
 #include "service/request_media.h"
 #include "service/thinking_budget.h"
 
@@ -336,17 +334,11 @@ Result<Prepared> prepare(const LoadedModel& model, Request request) {
   out.request = std::move(request);
   Request& asked = out.request;
   PUNA_TRY(model.engine->check_sampling(asked.sampling));
-  if (!asked.banned.empty()) {
-    PUNA_TRY(const tokenizer::Tokenizer* tokenizer, tokenizer_of(model));
-    PUNA_TRY(out.filter, BannedStrings::create(*tokenizer, model.engine->config().vocab,
-                                               std::exchange(asked.banned, {})));
-  }
   PUNA_TRY(Beginning beginning, beginning_of(model, asked));
   out.prompt = std::move(beginning.prompt);
   out.style = beginning.style;
   out.thinking_open = beginning.thinking_open;
-  PUNA_TRY(auto form, form_of(model, asked, out.style, out.thinking_open));
-  out.filter = both(std::move(form), std::move(out.filter));
+  PUNA_TRY(out.filter, form_of(model, asked, out.style, out.thinking_open));
   const bool thinks = out.style && !out.style->thinking.empty();
   // What there can be no room for bounds nothing.
   const uint32_t context = asked.shift ? UINT32_MAX : model.engine->context();

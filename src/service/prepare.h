@@ -24,7 +24,7 @@ struct Prepared {
 // that a template leaves out, a last message that cannot be continued, and what
 // engine::Engine::check_prompt() and check_sampling() refuse), kUnsupported (messages for a model
 // without a template, thinking for one without that switch, tools for one that is shown none, texts
-// for one without a vocabulary), those of banned_strings.h.
+// for one without a vocabulary).
 base::Result<Prepared> prepare(const LoadedModel& model, Request request);
 
 // The tokens that a request begins with, also where they are more than the context has room for;

@@ -97,8 +97,7 @@ struct Request {
   std::optional<uint32_t> max_tokens;
   // Where tools may be called the answer is calls or of the form.
   std::optional<AnswerForm> form;
-  std::vector<std::string> stop;    // the text ends before the first of these
-  std::vector<std::string> banned;  // the text holds none of these (banned_strings.h)
+  std::vector<std::string> stop;  // the text ends before the first of these
   bool ignore_end = false;
   // Where the context is full; none: the text ends. Of its n_keep BOS is not one.
   std::optional<engine::Shift> shift;

@@ -82,20 +82,6 @@ TEST_CASE("the first event of a token brings its probabilities, where they are a
   CHECK(tokens.size() >= reply->tokens.size());
 }
 
-TEST_CASE("a banned string is not in the reply") {
-  HostThread host(scripted_model());
-  Request request = ask();
-  request.banned = {"ur"};
-  request.max_tokens = 5;
-  const auto reply = run(host, request, {});
-  REQUIRE_MESSAGE(reply.has_value(), reply.error().text());
-  CHECK_FALSE(reply->tokens.empty());
-  CHECK(reply->text.find("ur") == std::string::npos);
-  request.banned = {""};
-  CHECK(run(host, request, {}).error().message ==
-        "A banned string has 0 bytes, but 1 to 256 are expected.");
-}
-
 TEST_CASE("tools are refused where the template shows none, and when they are no list") {
   HostThread host(scripted_model("<tool_call>{{ messages[0].content }}<|go|>"));
   Request request = ask();
