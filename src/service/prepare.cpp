@@ -351,9 +351,9 @@ Result<Prepared> prepare(const LoadedModel& model, Request request) {
     PUNA_TRY(out.filter,
              ThinkingBudget::create(*model.tokenizer, *out.style, budget, std::move(out.filter)));
   }
-  if (asked.shift && asked.shift->n_keep.value_or(0) > 0 &&
-      begins_with_bos(model, out.prompt.tokens()))
-    ++*asked.shift->n_keep;
+  const uint32_t keep = asked.shift ? asked.shift->n_keep.value_or(0) : 0;
+  if (keep > 0 && keep < UINT32_MAX && begins_with_bos(model, out.prompt.tokens()))
+    asked.shift->n_keep = keep + 1;
   asked.messages.clear();
   asked.prompt.clear();
   asked.tokens.clear();

@@ -300,6 +300,7 @@ TEST_CASE("of the tokens that stay where a context is full BOS is not counted") 
   CHECK(kept({0, 8, 8}, 2) == 3u);
   CHECK(kept({8, 8, 8}, 2) == 2u);
   CHECK(kept({0, 8, 8}, 0) == 0u);
+  CHECK(kept({0, 8, 8}, UINT32_MAX) == UINT32_MAX);
   CHECK_FALSE(kept({0, 8, 8}, {}).has_value());
 }
 
