@@ -160,7 +160,8 @@ Task<bool> Scheduler::run_jobs() {
     const TextCache& cache = engine_.cache();
     for (const uint32_t n : next.n_tokens) {
       n_pages += kernels::pages_for(n);
-      n_window_pages += cache.n_window_wanted(n);
+      // What is taken up again has all of them at once.
+      n_window_pages += std::min<uint64_t>(kernels::pages_for(n), cache.windows().n_slots());
     }
     while (!running_.empty() && (n_free_sequences() < n_texts || cache.n_available() < n_pages ||
                                  cache.n_window_available() < n_window_pages)) {

@@ -26,6 +26,16 @@ Task<Result<void>> save_now(LoadedModel& model, std::vector<int32_t>& text, std:
   co_return sink.write(engine::head_bytes({model.engine->identity(name), 0, {}}));
 }
 
+// A piece that ends behind so many tokens: others give way where it needs their pages.
+Task<Result<void>> take_up(LoadedModel& model, uint32_t end, std::vector<int32_t> text,
+                           std::string name, io::ByteSource& source) {
+  // A longer one is refused, and nobody gives way for it.
+  std::vector<uint32_t> length(1, end <= model.engine->context() ? end : 0);
+  co_return co_await model.scheduler->alone(std::move(length), [&](engine::Scheduler::Sequences s) {
+    return model.engine->restore(s[0], std::move(text), std::move(name), source);
+  });
+}
+
 Task<Result<void>> forget_now(LoadedModel& model, std::vector<int32_t> text, uint32_t first) {
   model.engine->cache().forget_text(text, first);
   co_return {};
@@ -54,10 +64,8 @@ Task<Result<void>> save(LoadedModel& model, std::vector<int32_t> text, uint32_t 
 
 Task<Result<void>> restore(LoadedModel& model, std::vector<int32_t> text, std::string name,
                            io::ByteSource& source) {
-  std::vector<uint32_t> one(1, 0);
-  co_return co_await model.scheduler->alone(std::move(one), [&](engine::Scheduler::Sequences s) {
-    return model.engine->restore(s[0], std::move(text), std::move(name), source);
-  });
+  PUNA_CO_TRY(const engine::PieceHead head, co_await engine::read_head(source));
+  co_return co_await take_up(model, head.end(), std::move(text), std::move(name), source);
 }
 
 Task<Result<uint32_t>> save_known(LoadedModel& model, std::vector<int32_t> text, std::string name,
@@ -76,7 +84,7 @@ Task<Result<std::vector<int32_t>>> restore_known(LoadedModel& model, std::string
     if (engine::head_bytes(head).size() != source.size())
       co_return base::fail(base::ErrorCode::kCorrupt, "Behind the head of no text there is more.");
   } else {
-    PUNA_CO_TRY(co_await restore(model, head.tokens, std::move(name), source));
+    PUNA_CO_TRY(co_await take_up(model, head.end(), head.tokens, std::move(name), source));
   }
   co_return std::move(head.tokens);
 }
