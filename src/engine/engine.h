@@ -246,9 +246,9 @@ class Engine {
   base::Json identity(const std::string& model) const;
   // Takes up a piece again whose tokens are the beginning of `text`, where the cache knows that up
   // to the piece's first token, by way of an empty sequence. Errors: kCorrupt for a piece that is
-  // cut or damaged; kUnsupported for one of another version, model or engine; kInvalidArgument for
-  // one that does not go on here, or is longer than the context; those of the source and the
-  // device.
+  // cut or damaged; kUnsupported for one of another version, model or engine, and where no copies
+  // of recurrent states are kept; kInvalidArgument for one that does not go on here, or is longer
+  // than the context; those of the source and the device.
   base::Task<base::Result<void>> restore(uint32_t sequence, std::vector<int32_t> text,
                                          std::string model, io::ByteSource& source);
 

@@ -186,6 +186,11 @@ Task<Result<void>> Engine::restore(uint32_t sequence, std::vector<int32_t> text,
                                    io::ByteSource& source) {
   PUNA_CO_TRY(const PieceHead head, co_await read_head(source));
   PUNA_CO_TRY(check_identity(head.identity, identity(model)));
+  if (recurrent_ && cache_->prefixes().n_states() == 0) {
+    co_return fail(ErrorCode::kUnsupported,
+                   "The engine keeps no copies of recurrent states (--ctx-checkpoints 0), so no "
+                   "saved text can be taken up.");
+  }
   // Media are ids below zero, of which nothing else is known here.
   for (const int32_t& id : head.tokens) {
     if (id >= 0) PUNA_CO_TRY(check_tokens(std::span(&id, 1)));

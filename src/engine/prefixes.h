@@ -73,6 +73,8 @@ class Prefixes {
   // A text has ended, with the path to it.
   void end_text(NodeId node);
 
+  // Slots for copies of states, used or not.
+  uint32_t n_states() const { return static_cast<uint32_t>(state_owner_.size()); }
   // The slot of the state after a node's tokens; none where there is none.
   std::optional<uint32_t> state(NodeId node) const { return nodes_[node].state; }
   // A slot for one, to be written by the caller: a free one, or that of the node that was used

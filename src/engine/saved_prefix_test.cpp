@@ -210,6 +210,18 @@ TEST_CASE("a piece of another model, engine, version or text is refused by what 
         "The piece of tokens 256 to 288 does not go on with this text.");
 }
 
+TEST_CASE("without copies of recurrent states no saved text is taken up") {
+  const Saved saved = save_text("qwen35");
+  EngineOptions options = exact_options();
+  options.states_each = 0;
+  const auto engine = load_cpu("qwen35", options);
+  const base::Error error = refused(*engine, saved, saved.pieces[0]);
+  CHECK(error.code == ErrorCode::kUnsupported);
+  CHECK(error.message.find("--ctx-checkpoints 0") != std::string::npos);
+  Scheduler scheduler(*engine);
+  CHECK(generate(*engine, scheduler, saved.text, 10).tokens == saved.answer);
+}
+
 TEST_CASE("a source or a sink that fails is told of, and the text is computed") {
   const Saved saved = save_text("qwen35");
   const auto engine = load_cpu("qwen35");
