@@ -10,7 +10,6 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "engine/blueprint.h"
-#include "engine/no_numbers.h"
 #include "kernels/sample/sample.h"
 #include "kernels/sample/sample_cpu.h"
 
@@ -76,6 +75,7 @@ Task<Result<std::unique_ptr<Engine>>> Engine::load(formats::ModelFile file,
   engine->n_out_ = blueprint.graph.n_out();
   engine->file_ = std::move(file);
   engine->options_ = options;
+  engine->options_.hooks = {};
   engine->device_ = std::move(device);
   PUNA_CO_TRY(Placed placed,
               co_await place_fitting(engine->file_, blueprint, options, engine->device_.get()));
@@ -115,6 +115,7 @@ std::unique_ptr<Engine> Engine::around(std::unique_ptr<Executor> executor, model
   engine->vocab_ = engine->n_out_ = config.vocab;
   engine->config_ = std::move(config);
   engine->options_ = std::move(options);
+  engine->options_.hooks = {};
   engine->options_.n_sequences = cache.n_sequences;
   engine->recurrent_ = recurrent;
   engine->window_ = window;
@@ -228,22 +229,24 @@ Result<void> Engine::check_sampling(const kernels::SamplingParams& sampling) con
   return {};
 }
 
-Task<base::Error> Engine::no_choice(uint32_t sequence) {
+Task<base::Error> Engine::no_choice(uint32_t sequence, const std::atomic<bool>* cancel) {
   const uint32_t position = cache_->n_tokens(sequence);
   cache_->forget(sequence);
-  co_return co_await no_choice_at(position);
+  co_return co_await no_choice_at(position, cancel);
 }
 
-Task<base::Error> Engine::no_numbers(std::string what) const {
+Task<base::Error> Engine::no_numbers(std::string what, const std::atomic<bool>* cancel) {
   const bool widest =
       options_.numerics == kernels::Numerics::kExact && options_.kv_type == kernels::KvType::kF32;
-  return explain_no_numbers(file_, std::move(what), widest, options_.hooks.cancel);
+  return no_numbers_.explain(file_, std::move(what), widest, cancel);
 }
 
-Task<base::Error> Engine::no_choice_at(size_t position) const {
-  return no_numbers(fmt::format(
-      "No token can be chosen at position {}: its logits hold NaN or +inf, or nothing but -inf",
-      position));
+Task<base::Error> Engine::no_choice_at(size_t position, const std::atomic<bool>* cancel) {
+  return no_numbers(
+      fmt::format(
+          "No token can be chosen at position {}: its logits hold NaN or +inf, or nothing but -inf",
+          position),
+      cancel);
 }
 
 Task<Result<void>> Engine::prefill(uint32_t sequence, std::vector<int32_t> tokens) {

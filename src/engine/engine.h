@@ -17,6 +17,7 @@
 #include "base/task.h"
 #include "base/thread_pool.h"
 #include "engine/executor.h"
+#include "engine/no_numbers.h"
 #include "engine/placement.h"
 #include "engine/prompt.h"
 #include "engine/saved_prefix.h"
@@ -74,7 +75,7 @@ struct EngineOptions {
   std::optional<uint32_t> step_tokens;
   double chain_ms = kChainMs;  // 0: the ids of each step are read back by themselves
   std::shared_ptr<const kernels::Profile> profile;  // of the GPU; null: portable defaults
-  LoadHooks hooks;
+  LoadHooks hooks;                                  // of load() alone
   // What a step with prompts may take, in milliseconds, while other texts are written: at most
   // this, or twice a step of these alone; less for short prompts (step_budget.h).
   double step_ms = 100;
@@ -150,6 +151,7 @@ class Engine {
   // longer than a cancel may wait.
   uint32_t step_tokens(size_t n_left) const;
   int n_threads() const { return pool_ ? pool_->n_threads() : 0; }
+  // As given to load(), without its hooks, which may be gone.
   const EngineOptions& options() const { return options_; }
   const Placement& placement() const { return placement_; }
   plan::MemoryUse memory() const {
@@ -200,8 +202,8 @@ class Engine {
   base::Task<base::Result<void>> decode(std::vector<BatchRow> rows, uint32_t n_steps,
                                         OnChosen on_chosen);
   // The error for a row of decode() that got kernels::kNoToken (no_numbers.h); the sequence is
-  // empty then.
-  base::Task<base::Error> no_choice(uint32_t sequence);
+  // empty then. `cancel`, where there is one, ends the look at the weights.
+  base::Task<base::Error> no_choice(uint32_t sequence, const std::atomic<bool>* cancel = nullptr);
   // Evaluates tokens at the end of what the cache holds of a sequence, in as few steps as it takes.
   // Errors: as decode.
   base::Task<base::Result<void>> prefill(uint32_t sequence, std::vector<int32_t> tokens);
@@ -263,8 +265,8 @@ class Engine {
                                   std::span<const Prompt::Span> media) const;
   // The errors for values that are no numbers (no_numbers.h), and for logits by which no token can
   // be chosen.
-  base::Task<base::Error> no_numbers(std::string what) const;
-  base::Task<base::Error> no_choice_at(size_t position) const;
+  base::Task<base::Error> no_numbers(std::string what, const std::atomic<bool>* cancel = nullptr);
+  base::Task<base::Error> no_choice_at(size_t position, const std::atomic<bool>* cancel = nullptr);
   base::Result<void> check_media(std::span<const Prompt::Span> spans) const;
   // One step of logits(); at most step_rows().
   base::Task<base::Result<void>> logits_of_step(uint32_t sequence, std::vector<int32_t> tokens,
@@ -292,6 +294,7 @@ class Engine {
   Placement placement_;
   std::optional<TextCache> cache_;
   std::optional<StepBudget> budget_;
+  NoNumbers no_numbers_;
 };
 
 }  // namespace puna::engine

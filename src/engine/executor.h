@@ -28,6 +28,7 @@ namespace puna::engine {
 // a text that stutters.
 constexpr double kChainMs = 20;
 
+// For the time of a load: what they refer to may be gone when it has ended.
 struct LoadHooks {
   std::function<void(uint64_t done_bytes, uint64_t total_bytes)> on_progress;
   const std::atomic<bool>* cancel = nullptr;

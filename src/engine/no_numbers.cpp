@@ -67,9 +67,15 @@ Task<Result<void>> check_weights(const formats::ModelFile& file, const std::atom
   co_return {};
 }
 
-Task<base::Error> explain_no_numbers(const formats::ModelFile& file, std::string what, bool widest,
+Task<base::Error> NoNumbers::explain(const formats::ModelFile& file, std::string what, bool widest,
                                      const std::atomic<bool>* cancel) {
-  auto checked = co_await check_weights(file, cancel);
+  Result<void> checked;
+  if (checked_) {
+    checked = *checked_;
+  } else {
+    checked = co_await check_weights(file, cancel);
+    if (checked || checked.error().code == ErrorCode::kCorrupt) checked_ = checked;
+  }
   base::Error error{
       ErrorCode::kUnsupported,
       widest ? "All weights are numbers, so values left the range of f32 in the computation."

@@ -75,11 +75,38 @@ TEST_CASE("damaged weights are found before anything is loaded, where that is as
 TEST_CASE("weights are not looked through once that is called off, and a read that fails says so") {
   const std::atomic<bool> cancel = true;
   auto file = test::damaged({}, "output_norm.weight", 3, NAN);
-  base::Error error = base::run_until(explain_no_numbers(file, "X", false, &cancel), [] {});
+  NoNumbers says;
+  base::Error error = base::run_until(says.explain(file, "X", false, &cancel), [] {});
   CHECK(error.code == base::ErrorCode::kCancelled);
   file.sources[0] = io::failing(std::move(file.sources[0]), 1);
-  error = base::run_until(explain_no_numbers(file, "X", false, nullptr), [] {});
+  error = base::run_until(says.explain(file, "X", false, nullptr), [] {});
   CHECK(error.code == base::ErrorCode::kIo);
   test::says(error, "X. ");
   test::says(error, "While reading tensor");
+
+  // What they hold is read once.
+  file = test::damaged({}, "output_norm.weight", 3, NAN);
+  error = base::run_until(says.explain(file, "X", false, nullptr), [] {});
+  CHECK(error.code == base::ErrorCode::kCorrupt);
+  file.sources[0] = io::failing(std::move(file.sources[0]), 0);
+  error = base::run_until(says.explain(file, "Y", false, nullptr), [] {});
+  CHECK(error.code == base::ErrorCode::kCorrupt);
+  test::says(error, "Y. Tensor \"output_norm.weight\"");
+}
+
+TEST_CASE("what a load was watched and called off by is not asked after it") {
+  std::unique_ptr<Engine> engine;
+  {
+    const auto cancel = std::make_unique<std::atomic<bool>>(false);
+    const auto n_told = std::make_unique<int>(0);
+    EngineOptions options = test::exact();
+    options.hooks.cancel = cancel.get();
+    options.hooks.on_progress = [n = n_told.get()](uint64_t, uint64_t) { ++*n; };
+    engine = test::load(test::damaged({}, "output_norm.weight", 3, NAN), cpu, options);
+    CHECK(*n_told > 0);
+    *cancel = true;
+  }
+  CHECK(engine->options().hooks.cancel == nullptr);
+  CHECK(!engine->options().hooks.on_progress);
+  CHECK(test::decode(*engine, 0).error.code == base::ErrorCode::kCorrupt);
 }
