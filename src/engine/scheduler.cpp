@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
+#include <limits>
 #include <optional>
 #include <utility>
 
@@ -65,6 +67,12 @@ Result<void> Scheduler::check_filter(TokenFilter& filter) const {
 
 Result<void> Scheduler::check(const Text& text) const {
   PUNA_TRY(engine_.check_sampling(text.options.sampling));
+  if (text.ruled_out.size() >= engine_.config().vocab) {
+    return base::fail(ErrorCode::kInvalidArgument,
+                      fmt::format("The logit biases of the text rule out all {} tokens of the "
+                                  "vocabulary.",
+                                  engine_.config().vocab));
+  }
   return text.options.filter ? check_filter(*text.options.filter) : Result<void>();
 }
 
@@ -77,6 +85,9 @@ Task<Result<GenerateStats>> Scheduler::generate(Prompt prompt, GenerateOptions o
   text->n_prompt = text->tokens.size();
   text->options = std::move(options);
   if (text->options.filter) text->filter.emplace(text->options.filter, engine_.config().vocab);
+  for (const auto& [id, bias] : text->options.sampling.logit_bias) {
+    if (bias == -std::numeric_limits<float>::infinity()) text->ruled_out.push_back(id);
+  }
   text->end_tokens = std::move(end_tokens);
   text->on_token = std::move(on_token);
   text->order = ++clock_;
@@ -526,8 +537,12 @@ Task<bool> Scheduler::run(Batch& batch, uint32_t n_steps) {
                             std::exchange(unread_beside_, 0));
     }
   }
-  for (const TextPtr& text : undecided)
-    finish(text, std::unexpected(co_await engine_.no_choice(text->sequence)));
+  for (const TextPtr& text : undecided) {
+    const Control* const control = text->options.control.get();
+    base::Error why =
+        co_await engine_.no_choice(text->sequence, control ? &control->cancel : nullptr);
+    finish(text, text->cancelled() ? Result<void>() : std::unexpected(std::move(why)));
+  }
   for (const TextPtr& text : batch.texts) {
     if (std::ranges::find(undecided, text) != undecided.end()) continue;
     if (std::exchange(text->shifted, false) && !text->ended) {

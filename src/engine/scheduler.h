@@ -55,7 +55,9 @@ struct GenerateOptions {
   std::optional<Shift> shift = {};
   bool reuse = true;  // what the cache holds of the prompt is not evaluated again
   std::shared_ptr<const Control> control;
-  std::shared_ptr<TokenFilter> filter;  // of this text alone; null: any token may come next
+  // Of this text alone; null: any token may come next. What it forces is written whatever its logit
+  // bias is.
+  std::shared_ptr<TokenFilter> filter;
   // Called when the text has a sequence, whenever more of its prompt is read, and at the end of it
   // before its first token; null: nobody is told.
   std::function<void(const PromptProgress& progress)> on_prompt = {};
@@ -90,8 +92,8 @@ class Scheduler {
   // holds of its beginning is not evaluated again. on_token sees each new token. What the filter
   // forces is read in one step, but where probabilities are asked for. Errors: kInvalidArgument
   // when the prompt is empty, holds unknown ids, or leaves no room in the context (both numbers
-  // named), parameters are out of range, the filter is of another vocabulary or allows nothing;
-  // those of no_numbers.h; those of the device.
+  // named), parameters are out of range, the filter is of another vocabulary, or it and the logit
+  // biases of -inf together leave nothing; those of no_numbers.h; those of the device.
   base::Task<base::Result<GenerateStats>> generate(Prompt prompt, GenerateOptions options,
                                                    std::vector<int32_t> end_tokens,
                                                    OnToken on_token);

@@ -159,6 +159,65 @@ TEST_CASE("a filter that allows nothing, or is of another vocabulary, is an erro
   check_nothing_is_held(fixture);
 }
 
+TEST_CASE("what a filter and logit biases together leave nothing of is an error of its text") {
+  Fixture fixture({.n_sequences = 4});
+  ScheduledText none, one, done, all, free;
+  none.rules = {.vocab = kVocab, .allows = {}, .forces = {}};
+  none.rules->allows = [](std::span<const int32_t> text, int32_t id) {
+    return text.size() < 2 ? id == 3 : id == 67 || id == 68;
+  };
+  one.rules = done.rules = none.rules;
+  done.rules->complete = 2;
+  none.ruled_out = done.ruled_out = {67, 5, 68};
+  one.ruled_out = {67, 5};
+  for (int32_t id = 0; id < static_cast<int32_t>(kVocab); ++id) all.ruled_out.push_back(id);
+  for (ScheduledText* text : {&none, &one, &done, &all, &free}) {
+    text->prompt = prompt(10, 1);
+    begin(fixture, *text, 20);
+  }
+  fixture.finish();
+  REQUIRE(!none.result->has_value());
+  CHECK(none.result->error().code == base::ErrorCode::kInvalidArgument);
+  CHECK(none.result->error().message ==
+        "The filter of the text allows no token at position 12 but those that its logit biases "
+        "rule out, where the text may not end.");
+  CHECK(none.tokens == std::vector<int32_t>{3, 3});
+  std::vector<int32_t> left(20, 68);
+  left[0] = left[1] = 3;
+  CHECK(one.tokens == left);
+  REQUIRE(done.result->has_value());
+  CHECK((*done.result)->stop == StopReason::kEnd);
+  CHECK(done.tokens == none.tokens);
+  REQUIRE(!all.result->has_value());
+  CHECK(all.result->error().message ==
+        "The logit biases of the text rule out all 1000 tokens of the vocabulary.");
+  CHECK(free.tokens == continued(free.prompt, 20));
+  check_nothing_is_held(fixture);
+}
+
+TEST_CASE("what a filter forces is written whatever its logit bias is, alone and beside others") {
+  for (const uint32_t n_texts : {1u, 8u}) {
+    CAPTURE(n_texts);
+    Fixture fixture({.n_sequences = n_texts, .begins_ahead = true});
+    std::deque<ScheduledText> texts(n_texts);
+    for (uint32_t i = 0; i < n_texts; ++i) {
+      texts[i].prompt = prompt(10, i);
+      texts[i].rules = {.vocab = kVocab, .allows = {}, .forces = {}};
+      texts[i].rules->forces = [](std::span<const int32_t> written) {
+        return written.size() == 4 ? std::vector<int32_t>{7, 8, 9} : std::vector<int32_t>();
+      };
+      texts[i].ruled_out = {8};
+      begin(fixture, texts[i], 8);
+    }
+    fixture.finish();
+    for (const ScheduledText& text : texts) {
+      REQUIRE(text.tokens.size() == 8);
+      CHECK(std::vector(text.tokens.begin() + 4, text.tokens.begin() + 7) ==
+            std::vector<int32_t>{7, 8, 9});
+    }
+  }
+}
+
 TEST_CASE(
     "where a filter often forces tokens, a text that is alone has a chain for each of its own") {
   Fixture fixture({.n_sequences = 2});

@@ -44,7 +44,11 @@ void Scheduler::Text::follow_filter(uint32_t least) {
     if (forced.empty()) break;
     n_steady = 0;
     // Probabilities are of the logits of a step.
-    if (forced.size() < least || options.sampling.n_probs > 0) {
+    const bool at_once = forced.size() >= least && options.sampling.n_probs == 0;
+    // Biases have no say in what is no choice, but steps would ask them.
+    const bool biased = std::ranges::any_of(
+        forced, [this](int32_t id) { return std::ranges::find(ruled_out, id) != ruled_out.end(); });
+    if (!at_once && !biased) {
       if (filter->paced().empty()) filter->pace(std::move(forced));
       return;
     }
@@ -55,15 +59,17 @@ void Scheduler::Text::follow_filter(uint32_t least) {
   if (ended) return;
   if (filter->done()) return end(StopReason::kEnd);
   const auto now = filter->allowed();
-  if (allows_any(now)) return remember(now);
+  if (allows_any(now, ruled_out)) return remember(now);
   end(StopReason::kEnd);
   if (filter->may_end()) return;
-  error = filter->error();
+  const bool by_biases = allows_any(now);
+  if (!by_biases) error = filter->error();
   if (error) return;
-  error.emplace(base::ErrorCode::kInvalidArgument,
-                fmt::format("The filter of the text allows no token at position {}, where the "
-                            "text may not end.",
-                            tokens.size()));
+  error.emplace(
+      base::ErrorCode::kInvalidArgument,
+      fmt::format("The filter of the text allows no token at position {}{}, where the "
+                  "text may not end.",
+                  tokens.size(), by_biases ? " but those that its logit biases rule out" : ""));
 }
 
 void Scheduler::Text::remember(const std::optional<std::span<const uint32_t>>& now) {

@@ -21,6 +21,7 @@ struct Scheduler::Text {
   std::vector<Prompt::Span> media;  // in the prompt
   GenerateOptions options;
   std::optional<PacedFilter> filter;  // of the options
+  std::vector<int32_t> ruled_out;     // by their logit biases
   std::vector<int32_t> end_tokens;
   OnToken on_token;
   std::function<void(base::Result<GenerateStats>)> done;
@@ -61,7 +62,8 @@ struct Scheduler::Text {
   // That so many of its tokens are evaluated. What is evaluated again is no news.
   void tell(size_t n_evaluated);
 
-  // Adds what the filter forces, until there is a choice. Less than `least` is left to steps.
+  // Adds what the filter forces, until there is a choice. Less than `least` is left to steps. Where
+  // the filter and the logit biases together leave nothing the text ends, if need be with an error.
   void follow_filter(uint32_t least = 1);
 
   // Whether what the filter allows has not changed with the last token, nor anything been forced.

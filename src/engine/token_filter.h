@@ -4,6 +4,8 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -43,8 +45,19 @@ class TokenFilter {
 // Words of the bits of a vocabulary.
 constexpr size_t filter_words(uint32_t vocab) { return (size_t{vocab} + 31) / 32; }
 
-inline bool allows_any(const std::optional<std::span<const uint32_t>>& allowed) {
-  return !allowed || std::ranges::any_of(*allowed, [](uint32_t word) { return word != 0; });
+// Whether any token is allowed that is not among `ruled_out`, ids of which each stands there once.
+inline bool allows_any(const std::optional<std::span<const uint32_t>>& allowed,
+                       std::span<const int32_t> ruled_out = {}) {
+  if (!allowed) return true;
+  const auto n_ruled_out = std::ranges::count_if(ruled_out, [&](int32_t id) {
+    const auto at = static_cast<size_t>(id);
+    return ((*allowed)[at / 32] >> at % 32 & 1) != 0;
+  });
+  ptrdiff_t n = 0;
+  return std::ranges::any_of(*allowed, [&](uint32_t word) {
+    n += std::popcount(word);
+    return n > n_ruled_out;
+  });
 }
 
 }  // namespace puna::engine

@@ -6,12 +6,14 @@
 #include <algorithm>
 #include <deque>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "base/check.h"
 #include "engine/executor.h"
+#include "engine/token_filter.h"
 
 namespace puna::engine::test {
 
@@ -168,6 +170,17 @@ class FakeExecutor : public Executor {
     }
   };
 
+  // Of what is allowed, that which no bias rules out; empty: all.
+  std::vector<uint32_t> bits_of(const OutputSampling& output) const {
+    std::vector<uint32_t> out(output.allowed.begin(), output.allowed.end());
+    for (const auto& [id, bias] : output.params.logit_bias) {
+      if (bias != -std::numeric_limits<float>::infinity()) continue;
+      if (out.empty()) out.assign(filter_words(options_.vocab), ~0u);
+      out[static_cast<size_t>(id) / 32] &= ~(1u << id % 32);
+    }
+    return out;
+  }
+
   base::Task<base::Result<void>> begin(const plan::Step& step) {
     if (!options_.at_once) {
       co_await base::await_callback<bool>(
@@ -220,7 +233,7 @@ class FakeExecutor : public Executor {
       }
       // Both have to be right.
       if (options_.recurrent && state.hash != live_[sequence].hash) state.hash = 0;
-      out.emplace_back().id = state.next(options_.vocab, outputs[i].allowed);
+      out.emplace_back().id = state.next(options_.vocab, bits_of(outputs[i]));
     }
     return out;
   }

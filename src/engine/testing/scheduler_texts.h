@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <set>
@@ -146,6 +147,7 @@ struct ScheduledText {
   std::vector<int32_t> prompt, tokens;
   std::optional<TestFilter::Rules> rules;
   uint32_t n_probs = 0;
+  std::vector<int32_t> ruled_out = {};  // by logit biases
   std::shared_ptr<Control> control = std::make_shared<Control>();
   std::optional<base::Result<GenerateStats>> result;
 };
@@ -156,6 +158,8 @@ inline void begin(Fixture& fixture, ScheduledText& text, uint32_t n_tokens) {
   options.sampling.n_probs = text.n_probs;
   options.max_tokens = n_tokens;
   options.control = text.control;
+  for (const int32_t id : text.ruled_out)
+    options.sampling.logit_bias.emplace_back(id, -std::numeric_limits<float>::infinity());
   if (text.rules) options.filter = std::make_shared<TestFilter>(*text.rules);
   base::deliver<base::Result<GenerateStats>>(
       fixture.scheduler->generate(text.prompt, options, {},
