@@ -95,6 +95,11 @@ Task<Result<std::unique_ptr<Senses>>> load_senses(const OpenOptions& options, De
                                                   const engine::EngineOptions& engine) {
   OpenOptions of_mmproj = options;
   of_mmproj.model = options.mmproj.path;
+  PUNA_CO_TRY(of_mmproj.model, find_model(of_mmproj));
+  // It is opened again for larger pictures, when who watches this load may be gone.
+  of_mmproj.pull = false;
+  of_mmproj.pull_options = {};
+  of_mmproj.engine.hooks = {};
   if (options.mmproj.on_cpu) use = {};
   SensesOptions how{.picture_tokens = options.mmproj.picture_tokens,
                     .numerics = engine.numerics,

@@ -28,12 +28,13 @@ uint64_t bytes_of(const EncodedMedia& media) { return media.rows.size() * sizeof
 
 Task<Result<std::unique_ptr<Senses>>> Senses::load(OpenFile open, DeviceUse use,
                                                    SensesOptions options) {
+  const engine::LoadHooks hooks = std::exchange(options.hooks, {});
   std::unique_ptr<Senses> out(new Senses(std::move(open), std::move(use), std::move(options)));
   for (const Sense sense : kSenses) {
     PUNA_CO_TRY(formats::ModelFile file, co_await out->open_());
     out->name_ = file.name;
     if (!models::has_encoder(file, sense)) continue;
-    PUNA_CO_TRY(co_await out->open(sense, std::move(file)));
+    PUNA_CO_TRY(co_await out->open(sense, std::move(file), hooks));
   }
   if (out->ones_.empty()) {
     co_return base::fail(ErrorCode::kUnsupported,
@@ -69,21 +70,23 @@ Result<void> Senses::check_fits(uint32_t hidden, const std::string& model) const
   return {};
 }
 
-Task<Result<void>> Senses::open(Sense sense, formats::ModelFile file) {
+Task<Result<void>> Senses::open(Sense sense, formats::ModelFile file, engine::LoadHooks hooks) {
   auto one = std::make_unique<One>();
   PUNA_CO_TRY_CONTEXT(one->reader, MediaReader::create(file, sense, options_.picture_tokens),
                       fmt::format("While loading {}", file.name));
   const uint32_t most = one->reader.most_patches();
   const uint32_t n_patches =
       options_.picture_tokens.most ? most : std::min(most, engine::kUsualTileRows);
-  PUNA_CO_TRY(one->encoder, co_await load_encoder(std::move(file), one->reader, n_patches));
+  PUNA_CO_TRY(one->encoder,
+              co_await load_encoder(std::move(file), one->reader, n_patches, std::move(hooks)));
   ones_.emplace_back(sense, std::move(one));
   co_return {};
 }
 
 Task<Result<std::unique_ptr<engine::Encoder>>> Senses::load_encoder(formats::ModelFile file,
                                                                     const MediaReader& reader,
-                                                                    uint32_t n_patches) {
+                                                                    uint32_t n_patches,
+                                                                    engine::LoadHooks hooks) {
   engine::EncoderOptions how;
   how.sense = reader.config().projector.sense;
   how.max_rows = n_patches;
@@ -93,11 +96,11 @@ Task<Result<std::unique_ptr<engine::Encoder>>> Senses::load_encoder(formats::Mod
   how.threads = options_.threads;
   how.n_threads = options_.n_threads;
   co_return co_await engine::Encoder::load(std::move(file), std::move(how), use_.device.get(),
-                                           options_.hooks);
+                                           std::move(hooks));
 }
 
 // Where memory is planned for smaller pictures, for at least twice as large ones. One of the size
-// before takes the place of one that cannot be had.
+// before takes the place of one that cannot be had. Nobody watches these loads.
 Task<Result<void>> Senses::make_room(One& one, uint32_t n_patches) {
   if (one.encoder) one.n_patches = one.encoder->max_rows();
   const uint32_t before = one.n_patches;
@@ -106,12 +109,12 @@ Task<Result<void>> Senses::make_room(One& one, uint32_t n_patches) {
   PUNA_CO_TRY(formats::ModelFile file, co_await open_());
   PUNA_CO_TRY(formats::ModelFile again, co_await open_());
   one.encoder.reset();  // there may be no room for both
-  auto larger = co_await load_encoder(std::move(file), one.reader, wanted);
+  auto larger = co_await load_encoder(std::move(file), one.reader, wanted, {});
   if (larger) {
     one.encoder = *std::move(larger);
     co_return {};
   }
-  PUNA_CO_TRY(one.encoder, co_await load_encoder(std::move(again), one.reader, before));
+  PUNA_CO_TRY(one.encoder, co_await load_encoder(std::move(again), one.reader, before, {}));
   co_return std::unexpected(std::move(larger.error()));
 }
 

@@ -37,7 +37,7 @@ struct SensesOptions {
   std::shared_ptr<const kernels::Profile> profile;  // of the GPU; null: portable defaults
   std::shared_ptr<base::ThreadPool> threads;        // null, on the CPU: n_threads of its own
   int n_threads = 0;
-  engine::LoadHooks hooks;
+  engine::LoadHooks hooks;  // of Senses::load() alone
 };
 
 class Senses {
@@ -95,11 +95,13 @@ class Senses {
       : open_(std::move(open)), use_(std::move(use)), options_(std::move(options)) {}
 
   const One* of(models::Sense sense) const;
-  base::Task<base::Result<void>> open(models::Sense sense, formats::ModelFile file);
+  base::Task<base::Result<void>> open(models::Sense sense, formats::ModelFile file,
+                                      engine::LoadHooks hooks);
   base::Task<base::Result<void>> make_room(One& one, uint32_t n_patches);
   base::Task<base::Result<std::unique_ptr<engine::Encoder>>> load_encoder(formats::ModelFile file,
                                                                           const MediaReader& reader,
-                                                                          uint32_t n_patches);
+                                                                          uint32_t n_patches,
+                                                                          engine::LoadHooks hooks);
   // An encoder beside the texts of a scheduler, in its turn.
   base::Task<base::Result<engine::Encoded>> run_beside(engine::Scheduler* scheduler, One& one,
                                                        std::vector<models::EncoderInput> tiles);
@@ -110,8 +112,8 @@ class Senses {
 
   const OpenFile open_;
   const DeviceUse use_;
-  const SensesOptions options_;
-  std::string name_;  // of the file
+  const SensesOptions options_;  // without hooks
+  std::string name_;             // of the file
   std::vector<std::pair<models::Sense, std::unique_ptr<One>>> ones_;
 
   // Of the engine's thread.

@@ -5,6 +5,8 @@
 #include <doctest/doctest.h>
 
 #include <array>
+#include <atomic>
+#include <memory>
 #include <span>
 #include <string>
 #include <utility>
@@ -154,6 +156,33 @@ TEST_CASE("media are refused by name before anything is encoded") {
   const LoadedModel blind = service::test::scripted_model(service::test::kPlainTemplate);
   CHECK(refused(blind, chat_about({photo})).message.find("takes texts alone") != std::string::npos);
   CHECK(model.senses->status().n_encoded == 0);
+}
+
+TEST_CASE("an encoder that is loaded again asks nothing of those who watched the first load") {
+  const auto cancel = std::make_unique<std::atomic<bool>>(false);
+  int n_told = 0;
+  service::SensesOptions options;
+  options.n_threads = 2;
+  options.hooks.cancel = cancel.get();
+  options.hooks.on_progress = [&](uint64_t, uint64_t) { ++n_told; };
+  const auto open = [] {
+    return formats::open_model(std::string("tests/encoders/qwen25vl.gguf"), formats::OpenOptions{});
+  };
+  const auto senses = base::run_until(service::Senses::load(open, {}, std::move(options)), [] {});
+  REQUIRE_MESSAGE(senses.has_value(), senses.error().text());
+  CHECK(n_told > 0);
+  *cancel = true;
+  n_told = 0;
+  // In patches of 8 x 8: more than memory is planned for at first.
+  constexpr uint32_t kHeight = 8 * 66, kWidth = 8 * 64;
+  static_assert(kHeight / 8 * (kWidth / 8) > engine::kUsualTileRows);
+  const std::vector<float> pixels(size_t{3} * kHeight * kWidth, 0.25f);
+  std::vector<models::EncoderInput> tiles(1, {pixels, kHeight, kWidth});
+  const auto seen =
+      base::run_until((*senses)->run(nullptr, models::Sense::kPictures, std::move(tiles)), [] {});
+  REQUIRE_MESSAGE(seen.has_value(), seen.error().text());
+  CHECK(seen->media.n_rows == 66 * 64 / 4);
+  CHECK(n_told == 0);
 }
 
 TEST_CASE("an encoder of another width belongs to another model") {
