@@ -14,12 +14,17 @@ namespace {
 
 using Rows = std::vector<std::vector<float>>;
 
-// Of texts from `first` on as many as one step takes, and one at least.
-size_t n_of_step(const std::vector<std::vector<int32_t>>& texts, size_t first, size_t most) {
-  size_t n = 1, n_tokens = texts[first].size();
+// Of texts from `first` on as many as one step takes and the cache has pages for, and one at least.
+size_t n_of_step(const engine::Engine& engine, const std::vector<std::vector<int32_t>>& texts,
+                 size_t first) {
+  const uint32_t most = engine.options().n_sequences, n_pages = engine.cache().n_pages();
+  size_t n = 0, n_tokens = 0;
+  uint64_t n_wanted = 0;
   for (; first + n < texts.size() && n < most; ++n) {
-    n_tokens += texts[first + n].size();
-    if (n_tokens > kernels::kMaxStepTokens) break;
+    const size_t length = texts[first + n].size();
+    n_tokens += length;
+    n_wanted += kernels::pages_for(length);
+    if (n > 0 && (n_tokens > kernels::kMaxStepTokens || n_wanted > n_pages)) break;
   }
   return n;
 }
@@ -58,7 +63,7 @@ Task<Result<std::vector<std::vector<float>>>> embed(LoadedModel& model,
   Rows out;
   while (out.size() < texts.size()) {
     const size_t first = out.size();
-    const size_t n = n_of_step(texts, first, model.engine->options().n_sequences);
+    const size_t n = n_of_step(*model.engine, texts, first);
     const auto begin = texts.begin() + static_cast<ptrdiff_t>(first);
     std::vector<std::vector<int32_t>> some(begin, begin + static_cast<ptrdiff_t>(n));
     PUNA_CO_TRY(Rows rows, co_await embed_together(model, std::move(some), first + 1, cancelled));

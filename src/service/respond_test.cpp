@@ -369,5 +369,23 @@ TEST_CASE("texts have an embedding each, also where a step has room for one of t
   for (const std::vector<float>& row : *rows) CHECK(row.size() == test::kWide);
 }
 
+TEST_CASE("texts have an embedding each where the cache has no pages for as many as a step takes") {
+  engine::EngineOptions options;
+  options.embeddings = true;
+  options.pooling = models::Pooling::kLast;
+  options.n_sequences = 8;
+  options.cache_tokens = test::kWide;  // the context, two pages
+  LoadedModel model = scripted_model(test::kTemplate, std::move(options));
+  REQUIRE(model.engine->cache().n_pages() == 2);
+  // Of two pages each, and of one.
+  std::vector<std::vector<int32_t>> texts(3, std::vector<int32_t>(33, 8));
+  texts.resize(8, {8, 0});
+  const auto rows = base::run_until(embed(model, texts), [&] { model.poll(); });
+  REQUIRE_MESSAGE(rows.has_value(), rows.error().text());
+  REQUIRE(rows->size() == texts.size());
+  for (size_t i = 0; i < texts.size(); ++i) CHECK((*rows)[i] == (*rows)[i < 3 ? 0 : 3]);
+  CHECK((*rows)[0] != (*rows)[3]);
+}
+
 }  // namespace
 }  // namespace puna::service
