@@ -158,7 +158,9 @@ class GpuExecutor : public Executor {
     // A step that the host has a part in is submitted piece by piece and by itself: the host is
     // busy with it while it is under way, and none has to be undone.
     const size_t in_flight = host_ ? 1 : kInFlight;
-    const uint32_t longest = host_ ? 1 : kMaxChain;
+    uint32_t longest = host_ ? 1 : kMaxChain;
+    if (has_state())
+      longest = steps_to_undo(longest, order.n_go_on, program_->plan().body.back().max_rows);
     size_t submitted = 0, delivered = 0;  // chains
     Undo undo(step, std::span(step.output_rows).first(order.n_go_on));
     const bool reads = step.n_tokens() > outputs.size();  // a prompt
@@ -182,7 +184,7 @@ class GpuExecutor : public Executor {
         }
         if (order.once()) {
           // While the others have their steps, the host is at what is chosen once.
-          n_chain = kMaxChain;
+          n_chain = longest;
           if (first == 1 && since_once_) pause_ms_ = std::min(since_once_->ms(), kMostPauseMs);
         }
         continue;

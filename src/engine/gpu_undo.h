@@ -3,6 +3,7 @@
 // on have such steps.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -11,6 +12,12 @@
 #include "plan/step.h"
 
 namespace puna::engine {
+
+// Steps of a chain at most, `longest` or fewer, where n_rows rows go on: what was given to the
+// steps of a chain runs again in one step, which takes at most_rows rows, no fewer than n_rows.
+constexpr uint32_t steps_to_undo(uint32_t longest, uint32_t n_rows, uint32_t most_rows) {
+  return std::min(longest, most_rows / std::max(n_rows, 1u));
+}
 
 struct Undo {
   struct Row {
