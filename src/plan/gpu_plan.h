@@ -19,8 +19,8 @@ namespace puna::plan {
 
 struct GpuPlanOptions {
   kernels::Numerics numerics = kernels::Numerics::kFast;
-  std::vector<uint32_t> classes = {
-      1, kernels::kMaxStepTokens};  // rows of each batch class, rising; the prefill chunk, or media
+  // Rows of each batch class, rising; the last ones are for prompts and media.
+  std::vector<uint32_t> classes = {1, kernels::kMaxStepTokens};
   const kernels::Profile* profile = nullptr;  // of the device; null: portable defaults
   uint32_t head_rows = kHeadRows;             // outputs of the largest head
 };

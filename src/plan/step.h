@@ -41,8 +41,9 @@ struct CacheConfig {
   uint32_t n_sequences = 1;         // rows of the page table
   uint32_t pages_per_sequence = 0;  // columns of the page table
   uint32_t n_snapshots = 0;         // copies of a sequence's recurrent state that may be kept
-  // Rows of a step at most. More than kernels::kMaxStepTokens only for media whose rows attend to
-  // each other (up to kernels::kStepRoom), and of graphs without a cache.
+  // Rows of a step at most. More than kernels::kMaxStepTokens where large steps of prompts pay
+  // (docs/decisions/large-steps.md) and for media whose rows attend to each other, up to
+  // kernels::kStepRoom both; and of graphs without a cache.
   uint32_t step_rows = kernels::kMaxStepTokens;
   // Outputs that one run of a head takes; 0: as the number of sequences and kHeadRows have it.
   uint32_t head_rows = 0;

@@ -9,9 +9,10 @@
 
 namespace puna::kernels {
 
-constexpr uint32_t kMaxStepTokens = 512;  // the largest batch class of steps of texts
-// Rows that the step buffer has room for: media whose rows attend to each other stand in one step,
-// which may be larger than those of texts.
+// The batch class of steps with prompts that every plan has; where larger ones pay, and for media
+// whose rows attend to each other and therefore stand in one step, there is one more.
+constexpr uint32_t kMaxStepTokens = 512;
+// Rows that the step buffer has room for: those of the largest step.
 constexpr uint32_t kStepRoom = 2048;
 // Of steps that are no tokens, and whose rows nothing but their number is known of (those of
 // encoders): rows lie along one dimension of a dispatch.
