@@ -34,14 +34,20 @@ Result<SoundSink> SoundSink::open(std::string_view format, uint32_t rate, uint32
 }
 
 Result<void> SoundSink::expect(uint64_t n_frames) const {
-  // Divided, as what a header says times the rate could run over.
-  if (n_frames / rate_ < limits_.max_seconds ||
-      (n_frames / rate_ == limits_.max_seconds && n_frames % rate_ == 0)) {
-    return {};
+  // Divided, as what a header says times the rate, or the channels, could run over.
+  const uint64_t seconds = n_frames / rate_;
+  if (seconds > limits_.max_seconds || (seconds == limits_.max_seconds && n_frames % rate_ != 0)) {
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("The {} sound is {} seconds long or longer, which is more than {}.",
+                            format_, seconds, limits_.max_seconds));
   }
-  return fail(ErrorCode::kInvalidArgument,
-              fmt::format("The {} sound is {} seconds long or longer, which is more than {}.",
-                          format_, n_frames / rate_, limits_.max_seconds));
+  if (n_frames > limits_.max_samples / n_channels_) {
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("The {} sound has {} samples or more of each of {} channels, which are "
+                            "more than {} together.",
+                            format_, n_frames, n_channels_, limits_.max_samples));
+  }
+  return limits_.may_last ? limits_.may_last(seconds) : Result<void>();
 }
 
 Result<void> SoundSink::put(std::span<const float> frames) {

@@ -15,7 +15,7 @@
 
 namespace puna::media {
 
-// Makes one channel of a file's, at kSampleRate, as far as the limit allows.
+// Makes one channel of a file's, at kSampleRate, as far as the limits allow.
 class SoundSink {
  public:
   // Errors: kUnsupported when there are no channels or more than 32, or the rate is none that is
@@ -24,7 +24,8 @@ class SoundSink {
                                       const SoundLimits& limits);
 
   // To be asked when the file says how many frames (a sample of each channel) it has.
-  // Errors: kInvalidArgument when they last longer than the limit (with both numbers).
+  // Errors: kInvalidArgument when they last longer, or are more samples, than a limit (with both
+  // numbers); those of SoundLimits::may_last.
   base::Result<void> expect(uint64_t n_frames) const;
 
   // Takes frames of n_channels samples. Errors: as expect(), once there have been too many;

@@ -116,6 +116,44 @@ TEST_CASE("the limit holds where a header says nothing") {
   CHECK_FALSE(decode_sound(read_fixture("sound.mp3"), limits).has_value());
 }
 
+TEST_CASE("many channels at a high rate are refused by the header, however short they last") {
+  // 1,000 seconds of 8 channels at 192 kHz in a file of a few samples.
+  const std::string file = wav(192000, 192000U * 16 * 1000, std::string(3200, '\1'), 8);
+  check_refused(file, base::ErrorCode::kInvalidArgument,
+                "192000000 samples or more of each of 8 channels, which are more than 172800000 "
+                "together");
+  // Where the header says nothing, as they are decoded.
+  SoundLimits limits;
+  limits.max_samples = 32000;
+  const auto streamed = [&](size_t n_samples) {
+    const std::string samples(2 * n_samples, '\1');
+    return decode_sound(bytes_of(wav(16000, 0xffffffff, samples, 2)), limits);
+  };
+  CHECK(streamed(32000).has_value());
+  CHECK_FALSE(streamed(32002).has_value());
+}
+
+TEST_CASE("who has room for so many seconds is told of them before they are decoded") {
+  std::vector<uint64_t> told;
+  SoundLimits limits;
+  limits.may_last = [&](uint64_t seconds) -> base::Result<void> {
+    told.push_back(seconds);
+    if (seconds < 2) return {};
+    return base::fail(base::ErrorCode::kInvalidArgument, "There is no room.");
+  };
+  const auto error_of = [&](const std::string& file) {
+    told.clear();
+    const auto sound = decode_sound(bytes_of(file), limits);
+    return sound ? std::string() : sound.error().message;
+  };
+  const std::string second(32000, '\1');
+  CHECK(error_of(wav(16000, 5 * 32000, second)) == "There is no room.");
+  CHECK(told == std::vector<uint64_t>{5});
+  CHECK(error_of(wav(16000, 32000, second)).empty());
+  CHECK(error_of(wav(16000, 0xffffffff, second + second + second)) == "There is no room.");
+  CHECK(told.back() >= 2);
+}
+
 TEST_CASE("a sound that is cut off is refused") {
   for (const char* name : {"plain.wav", "bytes.wav", "sound.flac", "sound.mp3", "sound.ogg"}) {
     CAPTURE(name);

@@ -137,8 +137,18 @@ Result<void> cut_picture(const MediaFile& file, const TileRecipe& recipe, MediaI
   return {};
 }
 
-Result<void> cut_sound(const MediaFile& file, const EncoderConfig& config, MediaInput& out) {
-  PUNA_TRY(const media::Sound sound, media::decode_sound(file.bytes));
+Result<void> cut_sound(const MediaFile& file, const EncoderConfig& config, const MayTake& may_take,
+                       MediaInput& out) {
+  media::SoundLimits limits;
+  if (may_take) {
+    // By whole windows: what is left of the sound behind them may be no row.
+    const models::Cells window = models::count_cells(config, {{}, config.n_bins, media::kMelFrames})
+                                     .value_or(models::Cells());
+    limits.may_last = [&may_take, n = uint64_t{window.rows} * window.columns](uint64_t seconds) {
+      return may_take(seconds / media::kMelWindowSeconds * n);
+    };
+  }
+  PUNA_TRY(const media::Sound sound, media::decode_sound(file.bytes, limits));
   const media::MelKind kind =
       config.projector.kind == "gemma4a" ? media::MelKind::kGemma4 : media::MelKind::kWhisper;
   PUNA_TRY(out.windows, media::log_mel(sound, {config.n_bins, config.sound.padded_seconds, kind}));
@@ -191,11 +201,11 @@ uint32_t MediaReader::most_tiles() const {
   return along * along + 1;
 }
 
-Result<MediaInput> MediaReader::read(const MediaFile& file) const {
+Result<MediaInput> MediaReader::read(const MediaFile& file, const MayTake& may_take) const {
   const std::string reading = fmt::format("While reading {}", file.name);
   MediaInput out{.name = file.name, .sense = file.sense};
   PUNA_TRY_CONTEXT(file.sense == Sense::kPictures ? cut_picture(file, recipe_, out)
-                                                  : cut_sound(file, config_, out),
+                                                  : cut_sound(file, config_, may_take, out),
                    reading);
   for (const models::EncoderInput& tile : sizes_of(out)) {
     PUNA_TRY_CONTEXT(const uint32_t n, models::count_rows(config_, tile.height, tile.width),

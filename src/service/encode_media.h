@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -42,6 +43,9 @@ struct MediaInput {
   }
 };
 
+// Told how many rows a file becomes at least, as soon as that is known; an error ends its reading.
+using MayTake = std::function<base::Result<void>(uint64_t n_rows)>;
+
 class MediaReader {
  public:
   // Errors: those of models::read_encoder(); kUnsupported for a number of tokens where the encoder
@@ -55,9 +59,10 @@ class MediaReader {
   // Tiles of a picture at most, where they are all of one size; else 1.
   uint32_t most_tiles() const;
 
-  // Errors, with the name of the file: those of decoding and cutting it, and where the encoder does
-  // not take what came of it.
-  base::Result<MediaInput> read(const MediaFile& file) const;
+  // Of a long sound, who may take it is told before it is decoded. Errors, with the name of the
+  // file: those of decoding and cutting it, and of `may_take`; and where the encoder does not take
+  // what came of it.
+  base::Result<MediaInput> read(const MediaFile& file, const MayTake& may_take = {}) const;
   // What the encoder reads: tiles whose values are those beside them, or of the windows of `input`.
   struct Tiles {
     std::vector<std::vector<float>> values;

@@ -21,15 +21,15 @@ uint64_t rows_of(const EncodedMedia& media) {
 
 bool is_open(const PlacedMedia& one) { return one.file && (!one.media || one.media->rows.empty()); }
 
-std::unexpected<base::Error> too_many(size_t n_files, uint64_t n_rows, uint32_t context) {
-  auto out = base::fail(
-      ErrorCode::kInvalidArgument,
-      fmt::format("The first {} pictures and sounds are {} tokens, but the context holds {}.",
-                  n_files, n_rows, context));
-  if (n_files == 1) {
-    out.error().message = fmt::format(
-        "The picture or sound is {} tokens, but the context holds {}.", n_rows, context);
-  }
+// or_more: the last of the files has not been read to its end.
+std::unexpected<base::Error> too_many(size_t n_files, uint64_t n_rows, uint32_t context,
+                                      bool or_more = false) {
+  const std::string what = n_files == 1
+                               ? "The picture or sound is"
+                               : fmt::format("The first {} pictures and sounds are", n_files);
+  auto out = base::fail(ErrorCode::kInvalidArgument,
+                        fmt::format("{} {} tokens{}, but the context holds {}.", what, n_rows,
+                                    or_more ? " or more" : "", context));
   out.error().excess = base::Excess{.n = n_rows, .n_room = context};
   return out;
 }
@@ -93,7 +93,11 @@ Result<void> RequestMedia::read(const LoadedModel& model, std::span<const Reques
       // Another request may have brought the same file meanwhile.
       if (!item.media) item.media = model.senses->find(item.key);
       if (!item.media) {
-        PUNA_TRY(item.input, model.senses->read(file));
+        const auto may_take = [&](uint64_t n) -> Result<void> {
+          if (n_rows + n < model.context()) return {};
+          return too_many(n_files + 1, n_rows + n, model.context(), /*or_more=*/true);
+        };
+        PUNA_TRY(item.input, model.senses->read(file, may_take));
         item.media = model.senses->reader(file.sense)->counted(*item.input);
       }
       n_rows += rows_of(*item.media);

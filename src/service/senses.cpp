@@ -150,9 +150,9 @@ void Senses::keep(const store::Digest& key, std::shared_ptr<const EncodedMedia> 
   }
 }
 
-Result<MediaInput> Senses::read(const MediaFile& file) const {
+Result<MediaInput> Senses::read(const MediaFile& file, const MayTake& may_take) const {
   const One* const one = of(file.sense);
-  if (one) return one->reader.read(file);
+  if (one) return one->reader.read(file, may_take);
   return base::fail(ErrorCode::kUnsupported,
                     fmt::format("The encoder {} takes no {}.", name_, plural(file.sense)));
 }

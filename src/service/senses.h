@@ -65,7 +65,7 @@ class Senses {
   // What was made of it; null where that is not kept.
   std::shared_ptr<const EncodedMedia> find(const store::Digest& key);
   // Errors: kUnsupported where the model lacks the sense; those of MediaReader::read().
-  base::Result<MediaInput> read(const MediaFile& file) const;
+  base::Result<MediaInput> read(const MediaFile& file, const MayTake& may_take = {}) const;
   struct Status {
     uint64_t n_encoded = 0;   // files that went through an encoder
     uint64_t n_found = 0;     // that were known

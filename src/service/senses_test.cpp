@@ -6,12 +6,15 @@
 
 #include <array>
 #include <atomic>
+#include <cstring>
 #include <memory>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "media/mel.h"
+#include "media/wav.h"
 #include "service/host_thread.h"
 #include "service/request_media.h"
 #include "service/testing/seeing_model.h"
@@ -156,6 +159,36 @@ TEST_CASE("media are refused by name before anything is encoded") {
   const LoadedModel blind = service::test::scripted_model(service::test::kPlainTemplate);
   CHECK(refused(blind, chat_about({photo})).message.find("takes texts alone") != std::string::npos);
   CHECK(model.senses->status().n_encoded == 0);
+}
+
+TEST_CASE("a sound that is too long for the context is refused by its header") {
+  LoadedModel model = service::test::scripted_model(service::test::kPlainTemplate);
+  const auto open = [] {
+    return formats::open_model(std::string("tests/encoders/voxtral.gguf"), formats::OpenOptions{});
+  };
+  service::SensesOptions options;
+  options.n_threads = 1;
+  auto senses = base::run_until(service::Senses::load(open, {}, std::move(options)), [] {});
+  REQUIRE_MESSAGE(senses.has_value(), senses.error().text());
+  model.senses = *std::move(senses);
+  MediaFile sound{.name = "speech.wav",
+                  .sense = models::Sense::kSounds,
+                  .bytes = media::wav_file(std::vector<float>(media::kSampleRate, 0.25f))};
+  const base::Error second = refused(model, chat_about({std::make_shared<const MediaFile>(sound)}));
+  REQUIRE(second.excess.has_value());
+  CHECK(second.message.find("tokens, but the context holds 64.") != std::string::npos);
+
+  // Of 20 windows, says the header; what follows is the one second.
+  constexpr uint32_t kBytes = 20 * media::kMelWindowSeconds * media::kSampleRate * sizeof(float);
+  constexpr size_t kDataBytesAt = 40;
+  std::memcpy(sound.bytes.data() + kDataBytesAt, &kBytes, sizeof kBytes);
+  const base::Error minutes =
+      refused(model, chat_about({std::make_shared<const MediaFile>(sound)}));
+  CHECK(minutes.code == base::ErrorCode::kInvalidArgument);
+  REQUIRE_MESSAGE(minutes.excess.has_value(), minutes.text());
+  CHECK(minutes.excess->n == 20 * second.excess->n);
+  CHECK(minutes.excess->n_room == 64);
+  CHECK(minutes.message.find("tokens or more, but the context holds 64.") != std::string::npos);
 }
 
 TEST_CASE("an encoder that is loaded again asks nothing of those who watched the first load") {
