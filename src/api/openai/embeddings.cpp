@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <atomic>
+
 #include "api/answer_fields.h"
 #include "service/embed.h"
 
@@ -31,8 +33,9 @@ constexpr Field kEmbeddingsFields[] = {
     passed_over("user", "Who asks."),
 };
 
-Task<Result<HttpReply>> run(service::LoadedModel& model, Embeddings asked, std::string id) {
-  PUNA_CO_TRY(auto rows, co_await service::embed(model, asked.inputs.tokens));
+Task<Result<HttpReply>> run(service::LoadedModel& model, Embeddings asked, std::string id,
+                            const std::atomic<bool>& left) {
+  PUNA_CO_TRY(auto rows, co_await service::embed(model, asked.inputs.tokens, &left));
   const size_t size = rows.front().size();
   if (asked.dimensions.value_or(0) > size) {
     co_return base::fail(base::ErrorCode::kInvalidArgument,
@@ -82,7 +85,8 @@ Result<Exchange> embeddings(const Call& call) {
   PUNA_TRY(check_pooling(model));
   const uint64_t n_tokens = asked.inputs.n_tokens;
   return Job{.run = [asked = std::move(asked), id = call.model->id](
-                        service::LoadedModel& loaded) { return run(loaded, asked, id); },
+                        service::LoadedModel& loaded,
+                        const std::atomic<bool>& left) { return run(loaded, asked, id, left); },
              .n_tokens = n_tokens};
 }
 
