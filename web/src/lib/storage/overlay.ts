@@ -1,5 +1,6 @@
 // Changes that the database does not have: all of them where there is no database, those since it was full where it is.
 // Reads lay them over what the database says.
+import { equal } from '#lib/base/values.ts';
 import { keyOf, patched, tableNames, type Change, type Patch, type Rows, type TableName } from './tables.ts';
 
 type Entry = { row: Rows[TableName] } | { patch: Patch<Rows[TableName]> } | 'gone';
@@ -29,17 +30,39 @@ export class Overlay {
     }
   }
 
-  // What the database has by now.
+  // Changes that the database has, and that are newer than what is here of the same rows. A row that waits is patched and
+  // waits on.
   drop(changes: readonly Change[]): void {
     for (const change of changes) {
       const entries = this.#of(change.table);
       if ('put' in change) for (const row of change.put) entries.delete(keyOf(change.table, row));
       else if ('remove' in change) for (const key of change.remove) entries.delete(key);
+      else {
+        const known = entries.get(change.key);
+        const patch = change.patch as Patch<Rows[TableName]>;
+        if (!known || known === 'gone') continue;
+        if ('row' in known) entries.set(change.key, { row: patched(known.row, patch) });
+        else this.#keepOf(change.table, change.key, known.patch, (member) => !(member in patch));
+      }
     }
   }
 
-  clear(): void {
-    for (const entries of this.#tables.values()) entries.clear();
+  // Changes that waited here, or in another tab that told of them, and that the database has by now. What is here of the
+  // same rows may have changed since: that waits on.
+  settle(changes: readonly Change[]): void {
+    for (const change of changes) {
+      const entries = this.#of(change.table);
+      if ('put' in change) {
+        for (const row of change.put) this.#settleRow(change.table, row);
+      } else if ('remove' in change) {
+        for (const key of change.remove) if (entries.get(key) === 'gone') entries.delete(key);
+      } else {
+        const known = entries.get(change.key);
+        if (!known || known === 'gone' || !('patch' in known)) continue;
+        const other = isOther(known.patch, change.patch);
+        this.#keepOf(change.table, change.key, known.patch, (member) => !(member in change.patch) || other(member));
+      }
+    }
   }
 
   // Conversations first: messages are only written where theirs is there.
@@ -85,6 +108,21 @@ export class Overlay {
     return this.#tables.get(table)!;
   }
 
+  #settleRow(table: TableName, row: Rows[TableName]): void {
+    const key = keyOf(table, row);
+    const known = this.#of(table).get(key);
+    if (!known || known === 'gone') return;
+    if ('patch' in known) this.#keepOf(table, key, known.patch, isOther(known.patch, row));
+    else if (equal(known.row, row)) this.#of(table).delete(key);
+  }
+
+  // Of a patch that waits, these members wait on.
+  #keepOf(table: TableName, key: string, patch: Patch<Rows[TableName]>, waits: (member: string) => boolean): void {
+    const left = Object.entries(patch).filter(([member]) => waits(member));
+    if (left.length === 0) this.#of(table).delete(key);
+    else this.#of(table).set(key, { patch: Object.fromEntries(left) });
+  }
+
   #removeMessages(conversations: ReadonlySet<string>): void {
     const messages = this.#of('messages');
     for (const [key, entry] of messages) {
@@ -92,4 +130,10 @@ export class Overlay {
         messages.set(key, 'gone');
     }
   }
+}
+
+// Whether a member of `patch` is another than that of `saved`, a row or a patch.
+function isOther(patch: object, saved: object): (member: string) => boolean {
+  const [ours, theirs] = [patch, saved] as Record<string, unknown>[];
+  return (member) => !equal(ours![member], theirs![member]);
 }

@@ -3,6 +3,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { newConversation, newMessage, newRoot } from '#lib/conversations/new.ts';
 import { getFile, putFile } from './files.ts';
 import { isQuota } from './database.ts';
+import { Overlay } from './overlay.ts';
 import { Storage } from './storage.ts';
 import { sweepFiles } from './sweep.ts';
 import type { Change } from './tables.ts';
@@ -319,6 +320,82 @@ describe('storage that is full', () => {
     await one.commit(chat('a'));
     await vi.waitFor(async () => expect(await two.messagesOf('a')).toHaveLength(2));
     expect(await two.all('conversations')).toHaveLength(1);
+  });
+
+  // The keys of all rows that are put from now on.
+  function puts(): unknown[] {
+    const seen: unknown[] = [];
+    IDBObjectStore.prototype.put = function (row: Record<string, unknown>) {
+      seen.push(row['id'] ?? row['key']);
+      return put.call(this, row);
+    };
+    return seen;
+  }
+  const answer = (content: string, status: 'writing' | 'done') =>
+    newMessage({ id: 'a-2', convId: 'a', parent: 'a-1', order: 2, role: 'assistant', content, status });
+
+  it('does not hold in other tabs what has been saved since, nor what comes after it', async () => {
+    const name = aName();
+    const [one, two] = [open(name), open(name)];
+    await Promise.all([one.open(), two.open()]);
+    await one.commit(chat('a'));
+    fill();
+    await one.commit([{ table: 'messages', put: [answer('', 'writing')] }]);
+    await vi.waitFor(async () => expect(await two.row('messages', 'a-2')).toMatchObject({ status: 'writing' }));
+    empty();
+    await one.commit([{ table: 'messages', key: 'a-2', patch: { content: 'the whole answer', status: 'done' } }]);
+    const whole = { content: 'the whole answer', status: 'done' };
+    await vi.waitFor(async () => expect(await two.row('messages', 'a-2')).toMatchObject(whole));
+    // What the other tab writes next has no row of before with it.
+    const seen = puts();
+    await two.commit([draft('d', 'typed')]);
+    expect(seen).toEqual(['d']);
+    expect(await open(name).row('messages', 'a-2')).toMatchObject(whole);
+  });
+
+  it('is full no longer in any tab once one of them has saved what waits', async () => {
+    const name = aName();
+    const [one, two] = [open(name), open(name)];
+    await Promise.all([one.open(), two.open()]);
+    await one.commit(chat('a'));
+    fill();
+    await two.commit([draft('d', 'typed')]);
+    await vi.waitFor(async () => expect(await one.row('drafts', 'd')).toBeDefined());
+    await one.commit([{ table: 'conversations', key: 'a', patch: { name: 'Renamed' } }]);
+    await vi.waitFor(async () => expect(await two.row('conversations', 'a')).toMatchObject({ name: 'Renamed' }));
+    expect([one.trouble, two.trouble]).toEqual(['full', 'full']);
+    empty();
+    await one.flush();
+    await vi.waitFor(() => expect([one.trouble, two.trouble]).toEqual([null, null]));
+    const seen = puts();
+    await Promise.all([one.flush(), two.flush()]);
+    expect(seen).toEqual([]);
+  });
+
+  it('keeps what was changed since another tab saved it', () => {
+    const rows = () => {
+      const overlay = new Overlay();
+      overlay.add(chat('a'));
+      overlay.add([{ table: 'conversations', key: 'b', patch: { name: 'Renamed', pinned: true, model: undefined } }]);
+      return overlay;
+    };
+    const overlay = rows();
+    const told = overlay.changes();
+    overlay.add([{ table: 'messages', key: 'a-1', patch: { content: 'said more' } }]);
+    overlay.add([{ table: 'conversations', key: 'b', patch: { pinned: false } }]);
+    overlay.settle(told);
+    expect(overlay.changes()).toMatchObject([
+      { table: 'conversations', key: 'b', patch: { pinned: false } },
+      { table: 'messages', put: [{ id: 'a-1', content: 'said more' }] },
+    ]);
+    // A saved patch leaves of a patch what it does not say, and is of a row that waits from then on.
+    const other = rows();
+    other.drop([
+      { table: 'conversations', key: 'b', patch: { name: 'Again' } },
+      { table: 'messages', key: 'a-1', patch: { content: 'said again' } },
+    ]);
+    expect(other.row('messages', 'a-1', undefined)).toMatchObject({ content: 'said again' });
+    expect(other.changes()[0]).toEqual({ table: 'conversations', key: 'b', patch: { pinned: true, model: undefined } });
   });
 
   it('knows it from the errors that libraries wrap', () => {

@@ -15,7 +15,7 @@ import {
   type TableName,
   type Wanted,
 } from './tables.ts';
-import { Tabs } from './tabs.ts';
+import { Tabs, type News } from './tabs.ts';
 import { marksOf, newStamp } from './unsent.ts';
 
 // How long a full or failing database is left alone before what is kept in memory is tried again.
@@ -57,7 +57,7 @@ export class Storage {
   constructor(readonly name = 'puna') {
     this.#tabs = new Tabs(
       name,
-      (changes, saved) => this.#heard(changes, saved),
+      (news) => this.#heard(news),
       () => this.#tell({ reload: true }),
     );
   }
@@ -239,7 +239,7 @@ export class Storage {
     await this.open();
     const saved = this.#database ? await this.#tryWrite(this.#database, lane, changes) : false;
     if (!saved) lane.unsaved.add(changes);
-    if (changes.length > 0 && !(saved && lane === this.#lanes.files)) this.#tabs.tell(changes, saved);
+    if (changes.length > 0 && !(saved && lane === this.#lanes.files)) this.#tabs.tell({ changes, saved });
   }
 
   async #update(
@@ -262,7 +262,7 @@ export class Storage {
     if (changes.length === 0) return;
     this.#tell({ changes });
     if (behind.length > 0) this.#tell({ changes: behind });
-    this.#tabs.tell(changes, saved);
+    this.#tabs.tell({ changes, saved });
   }
 
   async #tryUpdate(
@@ -271,9 +271,10 @@ export class Storage {
     wanted: Wanted,
     make: (found: Found) => readonly Change[],
   ): Promise<readonly Change[] | undefined> {
+    const waiting = lane.unsaved.changes();
     try {
-      const made = await database.update(lane.unsaved.changes(), wanted, make);
-      this.#wrote(lane);
+      const made = await database.update(waiting, wanted, make);
+      this.#wrote(lane, waiting);
       return made;
     } catch (error) {
       if (this.#database === database) this.#failed(error);
@@ -281,9 +282,16 @@ export class Storage {
     }
   }
 
-  #wrote(lane: Lane): void {
-    lane.unsaved.clear();
-    if (Object.values(this.#lanes).every(({ unsaved }) => unsaved.empty)) this.#setTrouble(null);
+  // `waiting`: what was written of what waited. Other tabs heard of it as not saved, and would write it again behind what
+  // comes after it.
+  #wrote(lane: Lane, waiting: readonly Change[]): void {
+    lane.unsaved.settle(waiting);
+    if (waiting.length > 0) this.#tabs.tell({ changes: [], saved: true, settled: waiting });
+    if (this.#allSaved()) this.#setTrouble(null);
+  }
+
+  #allSaved(): boolean {
+    return Object.values(this.#lanes).every(({ unsaved }) => unsaved.empty);
   }
 
   #failed(error: unknown): void {
@@ -303,7 +311,7 @@ export class Storage {
     const waiting = lane.unsaved.changes();
     try {
       await database.write([...waiting, ...changes]);
-      this.#wrote(lane);
+      this.#wrote(lane, waiting);
       return true;
     } catch (error) {
       if (this.#database !== database) return false;
@@ -323,13 +331,16 @@ export class Storage {
   }
 
   // From another tab.
-  #heard(changes: readonly Change[], saved: boolean): void {
+  #heard({ changes, saved, settled = [] }: News): void {
+    for (const change of settled) this.#laneOf(change.table).unsaved.settle([change]);
+    // There was room for all that waited here too.
+    if (settled.length > 0 && this.#trouble === 'full' && this.#allSaved()) this.#setTrouble(null);
     for (const change of changes) {
       const { unsaved } = this.#laneOf(change.table);
       if (saved) unsaved.drop([change]);
       else unsaved.add([change]);
     }
-    this.#tell({ changes });
+    if (changes.length > 0) this.#tell({ changes });
   }
 }
 

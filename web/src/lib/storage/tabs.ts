@@ -1,22 +1,25 @@
 // Tells other tabs of this page what was changed, and hears it from them.
 import type { Change } from './tables.ts';
 
-interface Word {
-  // Another version of the page may use another form.
-  form: 1;
+export interface News {
   changes: readonly Change[];
   saved: boolean;
+  // What was told as not saved, and is by now.
+  settled?: readonly Change[];
 }
+
+// Another version of the page may use another form.
+type Word = News & { form: 1 };
 
 export class Tabs {
   #channel: BroadcastChannel | undefined;
 
   // `missed`: something was said that could not be read, or nothing was heard for a while.
-  constructor(name: string, heard: (changes: readonly Change[], saved: boolean) => void, missed: () => void) {
+  constructor(name: string, heard: (news: News) => void, missed: () => void) {
     if (typeof BroadcastChannel === 'undefined') return;
     this.#channel = new BroadcastChannel(name);
     this.#channel.onmessage = ({ data }: MessageEvent<Word | undefined>) => {
-      if (data?.form === 1) heard(data.changes, data.saved);
+      if (data?.form === 1) heard(data);
       else missed();
     };
     this.#channel.onmessageerror = missed;
@@ -26,8 +29,8 @@ export class Tabs {
     (this.#channel as { unref?: () => void }).unref?.();
   }
 
-  tell(changes: readonly Change[], saved: boolean): void {
-    const word: Word = { form: 1, changes, saved };
+  tell(news: News): void {
+    const word: Word = { form: 1, ...news };
     try {
       this.#channel?.postMessage(word);
     } catch {
