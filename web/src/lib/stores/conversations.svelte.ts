@@ -13,6 +13,7 @@ import type { Conversation, Id, Message } from '#lib/types/conversation.ts';
 import type { RunsOn } from '#lib/types/engine.ts';
 import type { StorageTrouble } from '#lib/types/storage.ts';
 import { afterPaint, inPage } from './after_paint.ts';
+import { Followed } from './followed.ts';
 import { OpenConversation, type Undo } from './open_conversation.svelte.ts';
 
 export { OpenConversation, type NewMessage, type Undo } from './open_conversation.svelte.ts';
@@ -48,8 +49,10 @@ export class Conversations {
   #trouble = $state<StorageTrouble | null>(null);
   #open = new Map<Id, { conversation: OpenConversation; loaded: Promise<void> }>();
   #starting: Promise<void> | undefined;
-  // Changes that come while the list is read.
-  #early: Change[] | undefined = [];
+  #followed = new Followed<Change>(
+    () => this.#read(),
+    (changes) => this.#apply(changes),
+  );
 
   constructor(readonly storage: Storage) {
     storage.listen((news) => this.#hear(news));
@@ -73,7 +76,7 @@ export class Conversations {
   // Reads the list; all others here do so first.
   start(): Promise<void> {
     if (!this.#starting && inPage) setTimeout(() => void sweepFiles(this.storage), sweepMs);
-    this.#starting ??= this.#read();
+    this.#starting ??= this.#followed.again();
     return this.#starting;
   }
 
@@ -263,21 +266,16 @@ export class Conversations {
   }
 
   async #read(): Promise<void> {
-    this.#early ??= [];
     const stored = await this.storage.all('conversations');
     this.#show(new Map(stored.map((conversation) => [conversation.id, conversation])));
-    const early = this.#early;
-    this.#early = undefined;
-    this.#apply(early);
     this.#ready = true;
   }
 
   #hear(news: Parameters<Listener>[0]): void {
     if ('changes' in news) {
-      if (this.#early) this.#early.push(...news.changes);
-      else this.#apply(news.changes);
+      this.#followed.hear(news.changes);
     } else if (this.#starting) {
-      this.#starting = this.#read();
+      this.#starting = this.#followed.again();
       for (const each of this.#open.values()) each.loaded = each.conversation.load();
     }
   }

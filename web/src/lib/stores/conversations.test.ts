@@ -4,6 +4,7 @@ import { Storage } from '#lib/storage/storage.ts';
 import { newConversation, newMessage, newRoot } from '#lib/conversations/new.ts';
 import type { Message } from '#lib/types/conversation.ts';
 import { Conversations } from './conversations.svelte.ts';
+import { Presets } from './presets.svelte.ts';
 
 let count = 0;
 const tabs: Storage[] = [];
@@ -185,6 +186,40 @@ describe('two tabs', () => {
     const there = await opening;
     await vi.waitFor(() => expect(there.messages.has(more.id)).toBe(true));
     expect(there.messages.size).toBe(4);
+  });
+});
+
+describe('another version of the page in another tab', () => {
+  const putUntold = (name: string, message: Message) =>
+    new Promise<void>((resolve) => {
+      const request = indexedDB.open(name);
+      request.onsuccess = () => {
+        const transaction = request.result.transaction('messages', 'readwrite');
+        transaction.objectStore('messages').put(message);
+        transaction.oncomplete = () => (request.result.close(), resolve());
+      };
+    });
+
+  it('makes all be read again, however often it says something', async () => {
+    const name = aName();
+    const store = tab(name);
+    const presets = new Presets(store.storage);
+    const preset = await presets.create({ name: 'Short' });
+    const { id, open, answer } = await chat(store);
+    const late = newMessage({ id: 'late', convId: id, parent: answer.id, order: 9, role: 'user', content: 'and then?' });
+    await putUntold(name, late);
+    const other = new BroadcastChannel(name);
+    for (let i = 0; i < 3; ++i) other.postMessage({ form: 0 });
+    await vi.waitFor(() => expect(open.messages.has('late')).toBe(true));
+    other.close();
+    await Promise.all([
+      store.rename(id, 'Renamed'),
+      presets.update(preset.id, { system: 'Be short.' }),
+      open.change(answer.id, { status: 'stopped' }),
+    ]);
+    expect(store.get(id)!.name).toBe('Renamed');
+    expect(presets.get(preset.id)!.system).toBe('Be short.');
+    expect(open.messages.get(answer.id)!.status).toBe('stopped');
   });
 });
 

@@ -6,6 +6,7 @@ import * as tree from '#lib/conversations/tree.ts';
 import type { Storage } from '#lib/storage/storage.ts';
 import { patched, type Change, type ChangeOf, type Patch } from '#lib/storage/tables.ts';
 import type { Conversation, Id, Message } from '#lib/types/conversation.ts';
+import { Followed } from './followed.ts';
 
 export type Undo = () => Promise<void>;
 
@@ -33,8 +34,10 @@ export class OpenConversation {
   #owner: Owner;
   #last: Conversation;
   #tree = $state.raw<tree.Tree>()!;
-  // Changes that come while the messages are read.
-  #early: ChangeOf<'messages'>[] | undefined = [];
+  #followed = new Followed<ChangeOf<'messages'>>(
+    () => this.#read(),
+    (changes) => changes.forEach((change) => this.#apply(change)),
+  );
   #users = 0;
 
   // Apart, so that the branch is the same array until it changes.
@@ -144,21 +147,23 @@ export class OpenConversation {
     ++this.#users;
   }
 
-  async load(): Promise<void> {
-    this.#early ??= [];
-    const stored = await this.#owner.storage.messagesOf(this.id);
-    const { messages, changed } = repair(this.id, stored);
-    this.#tree = tree.treeOf(messages);
-    const early = this.#early;
-    this.#early = undefined;
-    for (const change of early) this.apply(change);
-    if (changed.length > 0 && !this.gone) await this.#commit([{ table: 'messages', put: changed }]);
+  load(): Promise<void> {
+    return this.#followed.again();
   }
 
   apply(change: ChangeOf<'messages'>): void {
-    if (this.#early) {
-      this.#early.push(change);
-    } else if ('put' in change) {
+    this.#followed.hear([change]);
+  }
+
+  async #read(): Promise<void> {
+    const stored = await this.#owner.storage.messagesOf(this.id);
+    const { messages, changed } = repair(this.id, stored);
+    this.#tree = tree.treeOf(messages);
+    if (changed.length > 0 && !this.gone) await this.#commit([{ table: 'messages', put: changed }]);
+  }
+
+  #apply(change: ChangeOf<'messages'>): void {
+    if ('put' in change) {
       const own = change.put.filter((message) => message.convId === this.id);
       if (own.length > 0) this.#tree = tree.withMessages(this.#tree, own);
     } else if ('remove' in change) {

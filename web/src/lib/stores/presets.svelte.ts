@@ -4,12 +4,16 @@ import { storage as theStorage, type Listener, type Storage } from '#lib/storage
 import { patched, type Change, type Patch } from '#lib/storage/tables.ts';
 import type { Id, Preset } from '#lib/types/conversation.ts';
 import { afterPaint } from './after_paint.ts';
+import { Followed } from './followed.ts';
 
 export class Presets {
   #list = $state.raw<readonly Preset[]>([]);
   #ready = $state(false);
   #starting: Promise<void> | undefined;
-  #early: Change[] | undefined = [];
+  #followed = new Followed<Change>(
+    () => this.#read(),
+    (changes) => this.#apply(changes),
+  );
 
   constructor(readonly storage: Storage) {
     storage.listen((news) => this.#hear(news));
@@ -27,7 +31,7 @@ export class Presets {
   }
 
   start(): Promise<void> {
-    this.#starting ??= this.#read();
+    this.#starting ??= this.#followed.again();
     return this.#starting;
   }
 
@@ -64,21 +68,13 @@ export class Presets {
   }
 
   async #read(): Promise<void> {
-    this.#early ??= [];
     this.#show(await this.storage.all('presets'));
-    const early = this.#early;
-    this.#early = undefined;
-    this.#apply(early);
     this.#ready = true;
   }
 
   #hear(news: Parameters<Listener>[0]): void {
-    if ('changes' in news) {
-      if (this.#early) this.#early.push(...news.changes);
-      else this.#apply(news.changes);
-    } else if (this.#starting) {
-      this.#starting = this.#read();
-    }
+    if ('changes' in news) this.#followed.hear(news.changes);
+    else if (this.#starting) this.#starting = this.#followed.again();
   }
 
   #apply(changes: readonly Change[]): void {
