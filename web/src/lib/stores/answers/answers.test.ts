@@ -479,6 +479,53 @@ describe('tools', () => {
     expect(message(after.parent!)).toMatchObject({ role: 'tool', parent: 'x' });
   });
 
+  const half = { id: '1', name: 'calculator', arguments: '{"expression":"1' };
+  const piece = (text: string, id?: string): EngineEvent =>
+    ({ type: 'call', index: 0, arguments: text, ...(id === undefined ? {} : { id, name: 'calculator' }) });
+
+  it('that had come in part are written anew where the answer is continued', async () => {
+    always.push('calculator');
+    store.put({ id: 'x', parent: 'q', role: 'assistant', content: 'So', status: 'stopped', toolCalls: [half], offset: 9 });
+    engine.script = [[piece('{"expression":"1', '2'), piece('+2"}'), at(7), done('tool_calls')], last()];
+    const answers = tab('a');
+    await answers.start(toOpen(), 'q', { continues: 'x' });
+    await until(() => answers.busy.size === 0);
+    expect(message('x').toolCalls).toEqual([{ ...half, id: '2', arguments: '{"expression":"1+2"}' }]);
+    expect([...store.messages.values()].find(({ role }) => role === 'tool')).toMatchObject({ toolCallId: '2' });
+    // Nothing of it is left where the model goes on otherwise.
+    store.put({ id: 'y', parent: 'q', role: 'assistant', content: 'So', status: 'stopped', toolCalls: [half] });
+    engine.script = [last()];
+    await answers.start(toOpen(), 'q', { continues: 'y' });
+    await ended(answers, 'y');
+    expect(message('y')).not.toHaveProperty('toolCalls');
+  });
+
+  it('that were made stay before those of the continued answer', async () => {
+    always.push('calculator');
+    const made = { ...half, arguments: '{}' };
+    store.put({ id: 'x', parent: 'q', role: 'assistant', content: 'So', status: 'stopped', toolCalls: [made, { ...half, id: '2' }] });
+    store.put({ id: 'r', parent: 'x', role: 'tool', content: '42', toolCallId: '1' });
+    engine.script = [[piece('{"a":1}', '3'), at(7), done('tool_calls')], last()];
+    const answers = tab('a');
+    await answers.start(toOpen(), 'q', { continues: 'x' });
+    await until(() => answers.busy.size === 0);
+    expect(message('x').toolCalls).toEqual([made, { ...half, id: '3', arguments: '{"a":1}' }]);
+    expect([...store.messages.values()].find(({ toolCallId }) => toolCallId === '3')).toMatchObject({ parent: 'r' });
+  });
+
+  it('that had come in part go on where the stream is taken up', async () => {
+    always.push('calculator');
+    const error = { kind: 'network' as const, message: 'away' };
+    store.put({ id: 'x', parent: 'q', role: 'assistant', content: 'So', status: 'cut', toolCalls: [half], streamId: 'x', offset: 9, error });
+    engine.keptIds = ['x'];
+    engine.script = [[piece('+2"}'), at(70), done('tool_calls')], last()];
+    const answers = tab('a');
+    await answers.start(toOpen(), 'q', { continues: 'x' });
+    await until(() => answers.busy.size === 0);
+    expect(engine.asked[0]).toBe('resume x 9');
+    expect(message('x').toolCalls).toEqual([{ ...half, arguments: '{"expression":"1+2"}' }]);
+  });
+
   it('are not called without end', async () => {
     always.push('calculator');
     engine.script = Array.from({ length: 100 }, (_, i) => [called(`${i}`), at(5), done('tool_calls')]);

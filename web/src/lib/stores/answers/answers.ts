@@ -7,7 +7,7 @@ import type { AnswerNews } from './channel.ts';
 import type { Deps, Open } from './deps.ts';
 import type { Patch } from '../../storage/tables.ts';
 import { Elsewhere, Live, type LiveAnswer } from './live.svelte.ts';
-import { MAX_ROUNDS, rounds, runCalls } from './tool_round.ts';
+import { MAX_ROUNDS, resultsOf, rounds, runCalls } from './tool_round.ts';
 import { leaseName, Stopped, write } from './writing.ts';
 
 export interface StartOptions {
@@ -139,7 +139,7 @@ export class Answers {
     const patch: Patch<Message> = { status: 'writing', error: undefined, timings: undefined };
     // A stream of its own: the one before may still be kept under its name.
     const streamId = choice?.runsOn === 'server' ? `${id}-${this.deps.newId().slice(0, 8)}` : undefined;
-    if (!resumes) Object.assign(patch, { streamId, offset: streamId && 0 });
+    if (!resumes) Object.assign(patch, { streamId, offset: streamId && 0, ...this.#onlyMade(open, message) });
     try {
       await open.change(id, patch);
     } catch (error) {
@@ -149,6 +149,12 @@ export class Answers {
     const same = this.#sameModel(message, options);
     this.#drive(open, id, lease, resumes ? { ...same, runsOn: 'server' } : same, resumes ? 'resume' : 'begin', true);
     return id;
+  }
+
+  // The model of another stream knows nothing of calls that were not made, the last of which may have come in part.
+  #onlyMade(open: Open, message: Message): Pick<Patch<Message>, 'toolCalls'> {
+    const made = message.toolCalls?.slice(0, resultsOf(open, message).length);
+    return { toolCalls: made?.length ? made : undefined };
   }
 
   // Whether the server still has what came behind the part that is here.

@@ -9,17 +9,26 @@ export const MAX_ROUNDS = 16;
 
 const DENIED = 'The reader did not allow this call.';
 
+// The results of its calls that stand below a message. Calls are made one after the other, each below the result of the
+// one before, so those that have results are the first ones.
+export function resultsOf(open: Pick<Open, 'children' | 'messages'>, { id, toolCalls = [] }: Message): Id[] {
+  const results: Id[] = [];
+  for (const call of toolCalls) {
+    const below = open.children(results.at(-1) ?? id);
+    const result = below.find((child) => open.messages.get(child)?.toolCallId === call.id);
+    if (result === undefined) break;
+    results.push(result);
+  }
+  return results;
+}
+
 // The id of the last result, behind which the model goes on. Rejects with the signal's reason. Calls that have a result
 // already, as after a reload, are not made again.
 export async function runCalls(deps: Deps, open: Open, live: Live, message: Message, signal: AbortSignal): Promise<Id> {
   live.phase = 'tool';
-  let parent = message.id;
-  for (const call of message.toolCalls ?? []) {
-    const known = open.children(parent).find((id) => open.messages.get(id)?.toolCallId === call.id);
-    if (known !== undefined) {
-      parent = known;
-      continue;
-    }
+  const known = resultsOf(open, message);
+  let parent = known.at(-1) ?? message.id;
+  for (const call of (message.toolCalls ?? []).slice(known.length)) {
     const allowed = await permitted(call, live, deps.allowed, signal);
     const content = allowed ? await deps.runTool(call, signal) : DENIED;
     const result = await open.add({ parent, role: 'tool', content, toolCallId: call.id, status: 'done', files: [] });

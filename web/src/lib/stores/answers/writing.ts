@@ -6,6 +6,7 @@ import type { Choice, Deps, Open, Setup } from './deps.ts';
 import type { Live } from './live.svelte.ts';
 import { promptOf } from './prompt.ts';
 import { Saver } from './saver.ts';
+import { resultsOf } from './tool_round.ts';
 import { Written } from './written.ts';
 
 // Why an answer is given up: the reader has stopped it, or its message was deleted.
@@ -34,7 +35,8 @@ export async function write(job: Job): Promise<Message | null> {
   if (!message) return null;
   const { choice } = setup;
   const counts = message.streamId !== undefined;
-  const written = new Written(message, counts);
+  // Calls of this stream have no results before it ends.
+  const written = new Written(message, counts, resultsOf(open, message).length);
   live.show(written);
   const given = new AbortController();
   const giveUp = () => given.abort(signal.reason);

@@ -16,9 +16,9 @@ const message = (patch: Partial<Message> = {}): Message => ({
   ...patch,
 });
 
-function write(events: EngineEvent[], start = message(), counts = true): Written {
+function write(events: EngineEvent[], start = message(), counts = true, callsBefore = 0): Written {
   let now = 0;
-  const written = new Written(start, counts, () => (now += 100));
+  const written = new Written(start, counts, callsBefore, () => (now += 100));
   for (const event of events) written.apply(event);
   return written;
 }
@@ -64,6 +64,22 @@ describe('Written', () => {
     const start = message({ content: 'x', thought: 't', thoughtMs: 5, offset: 3 });
     const written = write([{ type: 'gap' }, { type: 'text', text: 'y' }, { type: 'offset', offset: 90 }], start);
     expect(written.saved).toEqual({ content: `x${GAP}y`, thought: 't', thoughtMs: 5, offset: 90 });
+  });
+
+  it('goes on with the calls of its own stream alone', () => {
+    const call = (id: string, text: string) => ({ id, name: 'calculator', arguments: text });
+    const start = message({ toolCalls: [call('1', '{}'), call('2', '{"expres')] });
+    const written = write(
+      [
+        { type: 'call', index: 0, arguments: 'sion":"1"}' },
+        { type: 'call', index: 1, id: '3', name: 'calculator', arguments: '{}' },
+        { type: 'call', index: -1, arguments: 'x' },
+      ],
+      start,
+      true,
+      1,
+    );
+    expect(written.calls).toEqual([call('1', '{}'), call('2', '{"expression":"1"}'), call('3', '{}')]);
   });
 
   it('tells a rate after a moment', () => {

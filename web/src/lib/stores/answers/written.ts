@@ -21,6 +21,7 @@ export class Written {
   readonly #now: () => number;
   readonly #sent: number;
   readonly #counts: boolean;
+  readonly #callsBefore: number;
   #offset: number | undefined;
   #firstAt: number | undefined;
   #pieces = 0;
@@ -29,8 +30,9 @@ export class Written {
   #saved: Saved;
 
   // Goes on behind what the message has. `counts`: the engine tells offsets, and only what stands before one may be
-  // saved with it.
-  constructor(message: Message, counts: boolean, now: () => number = () => performance.now()) {
+  // saved with it. `callsBefore`: so many of the message's calls are of streams before this one, which counts its own
+  // from 0.
+  constructor(message: Message, counts: boolean, callsBefore = 0, now: () => number = () => performance.now()) {
     this.content = message.content;
     this.thought = message.thought ?? '';
     this.calls = (message.toolCalls ?? []).map((call) => ({ ...call }));
@@ -38,6 +40,7 @@ export class Written {
     this.#thoughtBefore = message.thoughtMs ?? 0;
     this.#offset = message.offset;
     this.#counts = counts;
+    this.#callsBefore = callsBefore;
     this.#now = now;
     this.#sent = now();
     this.#saved = this.#state();
@@ -108,9 +111,10 @@ export class Written {
   }
 
   #call({ index, id, name, arguments: text }: Extract<EngineEvent, { type: 'call' }>): void {
+    const at = this.#callsBefore + index;
     // Numbers that leave some out are nobody's call.
-    if (index === this.calls.length) this.calls.push({ id: '', name: '', arguments: '' });
-    const call = this.calls[index];
+    if (at === this.calls.length) this.calls.push({ id: '', name: '', arguments: '' });
+    const call = index < 0 ? undefined : this.calls[at];
     if (!call) return;
     if (id !== undefined) call.id = id;
     if (name !== undefined) call.name = name;
