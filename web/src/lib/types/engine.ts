@@ -129,6 +129,8 @@ export interface Engine {
   load(model: string, signal?: AbortSignal): Promise<void>;
   unload(model: string): Promise<void>;
   download(address: string, signal: AbortSignal): Promise<void>;
+  // The id by which the model of an address is listed.
+  idOf(address: string): string;
   remove(model: string): Promise<void>;
   // Tokens of the prompt that these messages make; undefined where the engine cannot tell.
   count(model: string, messages: ChatMessage[], signal?: AbortSignal): Promise<number | undefined>;

@@ -142,6 +142,18 @@ describe('HttpEngine.download', () => {
     expect([...new Set(seen)]).toEqual(steps);
   });
 
+  it('lists a model once that is fetched anew', async () => {
+    const pulled = lines({ status: 'pulling a', digest: 'a', total: 100, completed: 40 }, { status: 'success' });
+    const data = as({ data: [{ id: 'm', status: { value: 'loaded' } }] });
+    const { engine } = engineOver({ ...routes, 'GET ./v1/models': data, 'POST ./api/pull': pulled });
+    await engine.models();
+    const seen: string[] = [];
+    const end = engine.watch((models) => seen.push(models.map(({ id, state }) => `${id} ${state}`).join()));
+    await engine.download('m', new AbortController().signal);
+    end();
+    expect([...new Set(seen)]).toEqual(['m downloading', 'm loaded']);
+  });
+
   it.each([
     ['an error in the middle', [{ error: 'no such model' }], { fault: { kind: 'model', message: 'no such model' } }],
     ['an end too soon', [{ status: 'pulling manifest' }], { fault: { kind: 'network' }, canResume: true }],

@@ -69,6 +69,10 @@ export class HttpEngine implements Engine {
     await ok(this.server, 'models/unload', { method: 'POST', body: { model } });
   }
 
+  idOf(address: string): string {
+    return address;
+  }
+
   async download(address: string, signal: AbortSignal): Promise<void> {
     this.#downloads.set(address, { doneBytes: 0, totalBytes: 0 });
     this.#tell();
@@ -117,8 +121,8 @@ export class HttpEngine implements Engine {
 
   // A model that loads, or waits for the room of another, says nothing for long.
   async #isLoading(model: string): Promise<boolean> {
-    const models = await this.models();
-    const state = models.find((each) => each.id === model)?.state;
+    await this.models();
+    const state = this.#models.find((each) => each.id === model)?.state;
     return this.#state.kind === 'router' && state !== undefined && state !== 'loaded' && state !== 'failed';
   }
 
@@ -131,7 +135,13 @@ export class HttpEngine implements Engine {
   }
 
   #list(): ModelInfo[] {
-    const fetched = [...this.#downloads].map(
+    // One that is listed may be fetched anew.
+    const listed = this.#models.map((model): ModelInfo => {
+      const progress = this.#downloads.get(model.id);
+      return progress ? { ...model, state: 'downloading', progress } : model;
+    });
+    const others = [...this.#downloads].filter(([id]) => !this.#models.some((model) => model.id === id));
+    const fetched = others.map(
       ([id, progress]): ModelInfo => ({
         id,
         runsOn: 'server',
@@ -149,7 +159,7 @@ export class HttpEngine implements Engine {
         defaults: {},
       }),
     );
-    return [...this.#models, ...fetched];
+    return [...listed, ...fetched];
   }
 
   #tell(): void {

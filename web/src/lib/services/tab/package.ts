@@ -24,6 +24,18 @@ export interface PunaProgress {
   totalBytes: number | null;
 }
 
+export interface StoredModel {
+  name: string;
+  id: string;
+  bytes: number;
+  totalBytes: number | null;
+  complete: boolean;
+  // The id of the encoder that it is loaded with.
+  mmproj: string | null;
+  // It is one.
+  encoder: boolean;
+}
+
 export interface PunaPackage {
   load(
     source: string | File | File[],
@@ -40,8 +52,7 @@ export interface PunaPackage {
   serviceWorker(script: string): Promise<{ serve(engine: PunaEngine): () => void }>;
   models: {
     catalogue: readonly { name: string; family: string; fileType: string; bytes: number; sha256: string }[];
-    // `mmproj`: the id of the encoder that it is loaded with; `encoder`: it is one.
-    list(): Promise<{ name: string; id: string; bytes: number; totalBytes: number | null; complete: boolean; mmproj: string | null; encoder: boolean }[]>;
+    list(): Promise<StoredModel[]>;
     delete(nameOrId: string): Promise<number>;
   };
 }

@@ -2,20 +2,33 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { AnswerRequest, EngineEvent } from '../../types/engine.ts';
 import { abilityOfTab, tooLarge } from './ability.ts';
 import { tabError } from './faults.ts';
-import type { PunaPackage } from './package.ts';
+import type { PunaPackage, StoredModel } from './package.ts';
 import { TabEngine } from './tab_engine.ts';
 
 const digest = 'b179';
 
-function fakePackage(changes: Partial<Awaited<ReturnType<PunaPackage['capabilities']>>> = {}) {
+const stored = (name: string, id: string, bytes = 1, totalBytes = bytes): StoredModel => ({
+  name,
+  id,
+  bytes,
+  totalBytes,
+  complete: bytes === totalBytes,
+  mmproj: null,
+  encoder: false,
+});
+
+function fakePackage(changes: Partial<Awaited<ReturnType<PunaPackage['capabilities']>>> = {}, more: StoredModel[] = []) {
   const loads: { source: unknown; share: boolean; mmproj?: string }[] = [];
   const closed: string[] = [];
+  const deleted: string[] = [];
   let fail: Error | undefined;
+  let held: Promise<void> | undefined;
   const puna: PunaPackage = {
     async load(source, { share, signal, onProgress, mmproj }) {
       loads.push({ source, share, ...(mmproj === undefined ? {} : { mmproj }) });
       onProgress({ stage: 'download', doneBytes: 1, totalBytes: 2 });
-      await new Promise((resolve) => setTimeout(resolve, 5));
+      const aborted = new Promise<never>((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+      await Promise.race([held ?? new Promise((resolve) => setTimeout(resolve, 5)), aborted]);
       signal.throwIfAborted();
       if (fail) throw fail;
       onProgress({ stage: 'load', doneBytes: 2, totalBytes: 2 });
@@ -55,14 +68,21 @@ function fakePackage(changes: Partial<Awaited<ReturnType<PunaPackage['capabiliti
     models: {
       catalogue: [{ name: 'smollm2:latest', family: 'llama', fileType: 'Q4_1', bytes: 100, sha256: digest }],
       list: async () => [
-        { name: 'smollm2:latest', id: digest, bytes: 100, totalBytes: 100, complete: true, mmproj: null, encoder: false },
-        { name: 'm.gguf', id: 'https://host/m.gguf', bytes: 5, totalBytes: 10, complete: false, mmproj: 'https://host/p.gguf', encoder: false },
-        { name: 'p.gguf', id: 'https://host/p.gguf', bytes: 1, totalBytes: 1, complete: true, mmproj: null, encoder: true },
+        stored('smollm2:latest', digest, 100),
+        { ...stored('m.gguf', 'https://host/m.gguf', 5, 10), mmproj: 'https://host/p.gguf' },
+        { ...stored('p.gguf', 'https://host/p.gguf'), encoder: true },
+        ...more,
       ],
-      delete: async () => 0,
+      delete: async (id) => deleted.push(id),
     },
   };
-  return { puna, loads, closed, failWith: (error: Error) => (fail = error) };
+  // Loads take until what this gives is called.
+  const hold = () => {
+    let release: () => void;
+    held = new Promise((resolve) => (release = resolve));
+    return () => ((held = undefined), release());
+  };
+  return { puna, loads, closed, deleted, hold, failWith: (error: Error) => (fail = error) };
 }
 
 beforeEach(() => vi.stubGlobal('isSecureContext', true));
@@ -113,7 +133,7 @@ describe('TabEngine', () => {
     const engine = new TabEngine(async () => fakePackage().puna);
     expect(await engine.models()).toMatchObject([
       { id: 'smollm2:latest', here: true, removable: true, state: 'unloaded', bytes: 100 },
-      { id: 'm.gguf', here: false, bytes: 10 },
+      { id: 'https://host/m.gguf', here: false, bytes: 10 },
     ]);
   });
 
@@ -137,13 +157,86 @@ describe('TabEngine', () => {
       expect.arrayContaining(['smollm2:latest downloading', 'smollm2:latest loading', 'smollm2:latest loaded']),
     );
     expect(await engine.count('smollm2:latest', [{ role: 'user', content: 'a b c' }])).toBeGreaterThan(3);
-    expect(await engine.count('m.gguf', [])).toBeUndefined();
-    await engine.load('m.gguf');
+    expect(await engine.count('https://host/m.gguf', [])).toBeUndefined();
+    await engine.load('https://host/m.gguf');
     expect(closed).toEqual(['smollm2:latest']);
     expect(loads).toEqual([
       { source: 'smollm2:latest', share: true },
       { source: 'https://host/m.gguf', share: true },
     ]);
+  });
+
+  it('knows models of one file name by their addresses, loads and deletes the one that is meant', async () => {
+    const at = (owner: string) => `https://huggingface.co/${owner}/r/resolve/main/x.gguf`;
+    const more = [stored('x.gguf', at('a')), stored('x.gguf', at('b'), 1, 2), stored('x.gguf', 'kept:x.gguf'), stored('x.gguf', at('b'))];
+    const { puna, loads, deleted } = fakePackage({}, more);
+    const engine = new TabEngine(async () => puna);
+    const listed = (await engine.models()).map(({ id, here }) => [id, here]);
+    // Once, where one place has it in part and another whole.
+    expect(listed.filter(([id]) => String(id).endsWith('x.gguf'))).toEqual([['hf:a/r/x.gguf', true], ['x.gguf', true], ['hf:b/r/x.gguf', true]]);
+    await engine.load('hf:b/r/x.gguf');
+    expect(loads.at(-1)?.source).toBe('hf:b/r/x.gguf');
+    expect((await engine.models()).filter(({ state }) => state === 'loaded').map(({ id }) => id)).toEqual(['hf:b/r/x.gguf']);
+    await engine.remove('hf:b/r/x.gguf');
+    await engine.remove('x.gguf');
+    expect(deleted).toEqual([at('b'), 'kept:x.gguf']);
+    // By whichever of its addresses it is asked for, it is one.
+    await engine.download(at('a'), signal);
+    expect((await engine.models()).filter(({ id }) => id.includes('a/r')).map(({ id, state }) => [id, state])).toEqual([
+      ['hf:a/r/x.gguf', 'loaded'],
+    ]);
+  });
+
+  describe('of several who want a model', () => {
+    async function answer(engine: TabEngine, model: string, stop = signal): Promise<string> {
+      let text = '';
+      for await (const event of engine.answer(request(model), stop)) if (event.type === 'text') text += event.text;
+      return text;
+    }
+
+    it('one who stops waiting does not stop the load for the others', async () => {
+      const { puna, loads, hold } = fakePackage();
+      const engine = new TabEngine(async () => puna);
+      const release = hold();
+      const stop = new AbortController();
+      const [stopped, goesOn, byHand] = [answer(engine, 'b', stop.signal), answer(engine, 'b'), engine.load('b')];
+      await vi.waitFor(() => expect(loads).toHaveLength(1));
+      const reason = new Error('enough');
+      stop.abort(reason);
+      await expect(stopped).rejects.toBe(reason);
+      release();
+      expect(await goesOn).toBe('Hi');
+      await byHand;
+      expect(loads).toHaveLength(1);
+    });
+
+    it('the last who stops waiting ends it, and it can be loaded again at once', async () => {
+      const { puna, loads, closed, hold } = fakePackage();
+      const engine = new TabEngine(async () => puna);
+      const release = hold();
+      const stop = new AbortController();
+      const both = [answer(engine, 'b', stop.signal), engine.load('b', stop.signal)];
+      await vi.waitFor(() => expect(loads).toHaveLength(1));
+      stop.abort(new Error('enough'));
+      for (const each of both) await expect(each).rejects.toThrow('enough');
+      release();
+      expect(await answer(engine, 'b')).toBe('Hi');
+      expect([loads.length, closed]).toEqual([2, []]);
+    });
+
+    it('one who wants another model waits for those who wait for the first', async () => {
+      const { puna, loads, closed, hold } = fakePackage();
+      const engine = new TabEngine(async () => puna);
+      const release = hold();
+      const first = answer(engine, 'b');
+      await vi.waitFor(() => expect(loads).toHaveLength(1));
+      const second = answer(engine, 'c');
+      await expect(engine.load('c')).rejects.toMatchObject({ fault: { kind: 'busy' } });
+      release();
+      expect([await first, await second]).toEqual(['Hi', 'Hi']);
+      expect(loads.map(({ source }) => source)).toEqual(['b', 'c']);
+      expect(closed).toEqual(['b']);
+    });
   });
 
   it('takes the address of an encoder behind that of a model, which then sees', async () => {

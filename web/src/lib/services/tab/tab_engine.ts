@@ -13,14 +13,23 @@ import { chatBody, messageBody } from '../http/body.ts';
 import { answerV1 } from '../offline.ts';
 import { abilityOfTab, tooLarge } from './ability.ts';
 import { tabError } from './faults.ts';
-import { loadPackage, type PunaEngine, type PunaPackage } from './package.ts';
+import { isAddress, modelId } from './model_id.ts';
+import { loadPackage, type PunaEngine, type PunaPackage, type StoredModel } from './package.ts';
 
 interface Loading {
   id: string;
   engine: Promise<PunaEngine>;
   stop: AbortController;
+  // How many wait for it: answers, and whoever asked for it by hand.
+  waiting: number;
   progress?: { doneBytes: number; totalBytes: number };
   downloads: boolean;
+}
+
+// Of a stored model: its name in the catalogue, else its address, as two may have the same name, else its name.
+function storedId({ name, id }: StoredModel, { catalogue }: PunaPackage['models']): string {
+  const known = catalogue.find((each) => each.name === name || id.includes(each.sha256));
+  return known?.name ?? (isAddress(id) ? modelId(id) : name);
 }
 
 // The encoder of pictures and sounds among files, as repositories name it.
@@ -39,7 +48,11 @@ export class TabEngine implements Engine {
   // Addresses of encoders that were given with the model's.
   readonly #encoders = new Map<string, string>();
   readonly #watchers = new Set<(models: ModelInfo[]) => void>();
+  // The model of the answers that are written or wait for it to be loaded, and how many these are.
+  #wanted = { id: '', answers: 0 };
   #writing = 0;
+  // Ends when the model that was here last is gone: there is room for one.
+  #gone: Promise<void> = Promise.resolve();
   readonly #ends: (() => void)[] = [];
   #serves = false;
   #endServing: (() => void) | undefined;
@@ -82,13 +95,19 @@ export class TabEngine implements Engine {
     this.#endServing?.();
     this.#endServing = undefined;
     stop.abort();
+    this.#gone = engine.then((loaded) => loaded.close()).catch(() => undefined);
     this.#tell();
-    await engine.then((loaded) => loaded.close()).catch(() => undefined);
+    await this.#gone;
+  }
+
+  idOf(address: string): string {
+    return modelId(address.trim().split(/\s+/)[0]!);
   }
 
   // What is downloaded is loaded too: it was wanted. Behind the address of a model may stand that of its encoder.
   async download(address: string, signal: AbortSignal): Promise<void> {
-    const [model = '', encoder] = address.trim().split(/\s+/);
+    const model = this.idOf(address);
+    const encoder = address.trim().split(/\s+/)[1];
     this.#checkIdle(model);
     if (encoder !== undefined) this.#encoders.set(model, encoder);
     await this.#engine(model, signal);
@@ -111,7 +130,7 @@ export class TabEngine implements Engine {
     this.#dropped.delete(model);
     this.#failed.delete(model);
     const puna = await this.getPackage();
-    const stored = (await puna.models.list()).find(({ name, id }) => name === model || id === model);
+    const stored = (await puna.models.list()).find((each) => storedId(each, puna.models) === model);
     try {
       if (stored) await puna.models.delete(stored.id);
     } catch (error) {
@@ -130,19 +149,24 @@ export class TabEngine implements Engine {
   async *answer(request: AnswerRequest, signal: AbortSignal): AsyncGenerator<EngineEvent> {
     const chunks = new ChunkReader();
     try {
-      // The model that writes another answer does not go for this one.
-      while (this.#writing > 0 && this.#current?.id !== request.model) {
-        yield { type: 'queued', place: this.#writing };
-        await this.#nextEnd(signal);
+      // The model that another answer is written by, or waits for, does not go for this one.
+      while (this.#isWanted(request.model)) {
+        yield { type: 'queued', place: this.#wanted.answers };
+        await unlessStopped(new Promise<void>((resolve) => this.#ends.push(resolve)), signal);
       }
-      const engine = await this.#engine(request.model, signal);
-      if (this.#writing > 0) yield { type: 'queued', place: this.#writing };
-      ++this.#writing;
+      this.#wanted = { id: request.model, answers: this.#wanted.answers + 1 };
       try {
-        for await (const chunk of engine.chat({ ...chatBody(request), return_progress: true }, { signal }))
-          yield* chunks.read(chunk);
+        const engine = await this.#engine(request.model, signal);
+        if (this.#writing > 0) yield { type: 'queued', place: this.#writing };
+        ++this.#writing;
+        try {
+          for await (const chunk of engine.chat({ ...chatBody(request), return_progress: true }, { signal }))
+            yield* chunks.read(chunk);
+        } finally {
+          --this.#writing;
+        }
       } finally {
-        --this.#writing;
+        --this.#wanted.answers;
         this.#ends.splice(0).forEach((tell) => tell());
       }
     } catch (error) {
@@ -163,36 +187,32 @@ export class TabEngine implements Engine {
   // The signal of answer() stops it.
   async stop(): Promise<void> {}
 
-  #checkIdle(model: string): void {
-    const current = this.#current?.id;
-    if (this.#writing === 0 || current === model) return;
-    throw new EngineError({ kind: 'busy', message: `The model ${current} is writing; a tab has room for one.` });
+  // By answers, so that this model has to wait.
+  #isWanted(model: string): boolean {
+    return this.#wanted.answers > 0 && this.#wanted.id !== model;
   }
 
-  #nextEnd(signal: AbortSignal): Promise<void> {
-    return new Promise((resolve, reject) => {
-      this.#ends.push(resolve);
-      signal.addEventListener('abort', () => reject(signal.reason), { once: true });
-    });
+  #checkIdle(model: string): void {
+    if (!this.#isWanted(model)) return;
+    throw new EngineError({ kind: 'busy', message: `The model ${this.#wanted.id} is writing; a tab has room for one.` });
   }
 
   // Of the model, which is loaded if it is not; another one goes.
   async #engine(id: string, signal?: AbortSignal, keep = false): Promise<PunaEngine> {
     signal?.throwIfAborted();
     if (this.#current?.id !== id) {
-      if (this.#current) await this.unload(this.#current.id);
+      if (this.#current) void this.unload(this.#current.id);
       this.#begin(id, keep);
     }
     const current = this.#current!;
-    // Whoever waits may stop waiting; what was downloaded stays.
-    const onAbort = () => current.stop.abort();
-    if (!this.#loaded) signal?.addEventListener('abort', onAbort);
+    ++current.waiting;
     try {
-      return await current.engine;
+      return await unlessStopped(current.engine, signal);
     } catch (error) {
       throw signal?.aborted ? signal.reason : tabError(error);
     } finally {
-      signal?.removeEventListener('abort', onAbort);
+      // What nobody waits for any more ends; what was downloaded of it stays.
+      if (--current.waiting === 0 && this.#current === current && !this.#loaded) void this.unload(id);
     }
   }
 
@@ -201,6 +221,7 @@ export class TabEngine implements Engine {
     const loading: Loading = {
       id,
       stop,
+      waiting: 0,
       downloads: false,
       engine: this.#load(id, keep, stop.signal, (change) => Object.assign(loading, change)),
     };
@@ -228,13 +249,11 @@ export class TabEngine implements Engine {
     signal: AbortSignal,
     changed: (change: Partial<Loading>) => void,
   ): Promise<PunaEngine> {
+    await this.#gone;
     const puna = await this.getPackage();
-    const stored = (await puna.models.list()).find((each) => each.name === id || each.id === id);
     const dropped = this.#dropped.get(id);
-    // What is stored under an address is loaded by that.
-    const address = stored && /^https?:/.test(stored.id) ? stored.id : id;
     const encoder = this.#encoders.get(id);
-    return puna.load(dropped ?? address, {
+    return puna.load(dropped ?? id, {
       ...(encoder === undefined ? {} : { mmproj: encoder }),
       share: !dropped,
       keep,
@@ -263,14 +282,17 @@ export class TabEngine implements Engine {
     const puna = await this.getPackage();
     const stored = await puna.models.list();
     const out: ModelInfo[] = [];
-    for (const { name, family, fileType, bytes, sha256 } of puna.models.catalogue) {
-      const here = stored.some((each) => (each.name === name || each.id.includes(sha256)) && each.complete);
+    for (const { name, family, fileType, bytes } of puna.models.catalogue) {
+      const here = stored.some((each) => storedId(each, puna.models) === name && each.complete);
       out.push({ ...this.#plain(name, bytes, here), architecture: family, quantization: fileType });
     }
-    for (const { name, id, bytes, totalBytes, complete, mmproj, encoder } of stored) {
-      if (encoder || puna.models.catalogue.some((each) => each.name === name || id.includes(each.sha256))) continue;
+    // In part in one store and whole in another, it is here.
+    for (const each of [...stored].sort((a, b) => Number(b.complete) - Number(a.complete))) {
+      const { bytes, totalBytes, complete, mmproj, encoder } = each;
+      const id = storedId(each, puna.models);
+      if (encoder || out.some((known) => known.id === id)) continue;
       // What its encoder takes is known when it is loaded; most see.
-      out.push({ ...this.#plain(name, totalBytes ?? bytes, complete), images: mmproj !== null });
+      out.push({ ...this.#plain(id, totalBytes ?? bytes, complete), images: mmproj !== null });
     }
     for (const [name, files] of this.#dropped) {
       if (out.some((each) => each.id === name)) continue;
@@ -344,4 +366,15 @@ export class TabEngine implements Engine {
     const models = this.#list();
     for (const changed of this.#watchers) changed(models);
   }
+}
+
+// As `work` ends, unless the signal comes before: then with its reason.
+function unlessStopped<T>(work: Promise<T>, signal?: AbortSignal): Promise<T> {
+  if (!signal) return work;
+  return new Promise((resolve, reject) => {
+    const stop = () => reject(signal.reason);
+    if (signal.aborted) stop();
+    signal.addEventListener('abort', stop);
+    void work.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop));
+  });
 }
