@@ -97,9 +97,11 @@ class Models {
   unload(model: string, runsOn: RunsOn): Promise<void> {
     return this.#do(model, runsOn, () => engineOf(runsOn).unload(model));
   }
-  // `address`: a name of a registry or catalogue, or hf:owner/repo/file.gguf.
-  download(address: string, runsOn: RunsOn): Promise<void> {
-    return this.#do(address, runsOn, (signal) => engineOf(runsOn).download(address, signal));
+  // `address`: a name of a registry or catalogue, or hf:owner/repo/file.gguf. Gives the model's id.
+  async download(address: string, runsOn: RunsOn): Promise<string> {
+    const id = engineOf(runsOn).idOf(address);
+    await this.#do(id, runsOn, (signal) => engineOf(runsOn).download(address, signal));
+    return id;
   }
   remove(model: string, runsOn: RunsOn): Promise<void> {
     return this.#do(model, runsOn, () => engineOf(runsOn).remove(model));

@@ -1,5 +1,5 @@
 // Names of models as people say them.
-import type { ModelInfo } from '#lib/types/engine.ts';
+import type { ModelInfo, RunsOn } from '#lib/types/engine.ts';
 
 // hf:owner/Repo-GGUF/Llama-3.1-8B-Instruct-Q4_K_M.gguf -> Llama 3.1 8B Instruct
 export function modelName(id: string): string {
@@ -13,3 +13,16 @@ export function modelName(id: string): string {
 
 export const modelLabel = (model: ModelInfo) => modelName(model.id);
 export const typeOf = (model: ModelInfo) => model.quantization ?? /(?:^|[-_.:])(i?q\d[\w]*|bf16|f16|f32|mxfp4)(?:\.gguf)?$/i.exec(model.id)?.[1]?.toUpperCase() ?? '';
+
+// What tells a model from others of its name: its type, where it runs, and where that is the same too, its whole id. Empty
+// where none of `all` has its name.
+export function apart(model: ModelInfo, all: readonly ModelInfo[], place: (runsOn: RunsOn) => string): string {
+  let same = all.filter((one) => modelLabel(one) === modelLabel(model) && !(one.id === model.id && one.runsOn === model.runsOn));
+  const words: string[] = [];
+  for (const mark of [typeOf, (one: ModelInfo) => place(one.runsOn), (one: ModelInfo) => one.id]) {
+    const alike = same.filter((one) => mark(one) === mark(model));
+    if (alike.length < same.length) words.push(mark(model));
+    same = alike;
+  }
+  return words.filter(Boolean).join(', ');
+}
