@@ -40,7 +40,7 @@ export interface StoredFile {
   complete: boolean;
 }
 
-// Small JSON values beside the blobs; see records.ts.
+// Small JSON values beside the blobs; of models, see sources/model_records.ts.
 export interface RecordStore {
   get(key: string): Promise<unknown>; // null where there is none or it cannot be read
   put(key: string, value: unknown): Promise<void>;

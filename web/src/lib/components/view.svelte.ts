@@ -1,5 +1,5 @@
 // What of the page is open: dialogs, the message being edited, the raw text. One place, so that buttons, menus and keys agree.
-export type DialogName = 'search' | 'settings' | 'shortcuts' | 'branches' | 'confirm';
+export type DialogName = 'search' | 'settings' | 'shortcuts' | 'branches';
 export type SettingsPage = 'general' | 'parameters' | 'presets' | 'data';
 
 class View {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { find, findAll, fold, wordsOf } from './search.ts';
+import { find, fold, wordsOf } from './search.ts';
 
 const shown = (text: string, query: string) => {
   const hit = find(text, wordsOf(query));
@@ -40,16 +40,5 @@ describe('search', () => {
     const { snippet, at } = find(text, ['needle'])!;
     expect(snippet.slice(...at)).toBe('needle');
     expect(snippet.isWellFormed()).toBe(true);
-  });
-
-  it('finds all places', () => {
-    expect(findAll('Aa-aA é E', ['a', 'e'])).toEqual([
-      [0, 1],
-      [1, 2],
-      [3, 4],
-      [4, 5],
-      [6, 7],
-      [8, 9],
-    ]);
   });
 });

@@ -41,18 +41,6 @@ export function find(text: string, words: readonly string[]): Hit | undefined {
   return snippetOf(text, from, to);
 }
 
-// Every place of any of the words: from, to (behind it). For search in the chat that is open.
-export function findAll(text: string, words: readonly string[]): [number, number][] {
-  const folded = fold(text);
-  const out: [number, number][] = [];
-  for (const word of words) {
-    for (let at = folded.indexOf(word); at >= 0; at = folded.indexOf(word, at + word.length)) {
-      out.push(unfold(text, at, at + word.length));
-    }
-  }
-  return out.sort((a, b) => a[0] - b[0] || a[1] - b[1]);
-}
-
 // From places in the folded text to places in the text.
 function unfold(text: string, from: number, to: number): [number, number] {
   if (isAscii(text)) return [from, to];

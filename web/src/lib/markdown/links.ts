@@ -32,5 +32,25 @@ const decode = (text: string) => {
   }
 };
 
-// Whether a link's text already names its host.
-export const namesHost = (text: string, host: string) => text.toLowerCase().includes(host.replace(/^www\./, '').toLowerCase());
+// Whether a link's text already names its host: as a word, or as the host of an address. A part of another host, or of an
+// address behind its host, names nothing.
+export function namesHost(text: string, host: string): boolean {
+  const named = bare(host);
+  return text.split(/\s+/).some((word) => bare(word) === named || bare(hostOf(word)) === named);
+}
+
+// https://reader@www.a.example:80/path -> www.a.example:80
+const hostOf = (word: string) =>
+  word
+    .replace(/^[^\p{L}\p{N}]+/u, '')
+    .replace(/^[a-z][a-z0-9+.-]*:\/\//i, '')
+    .split(/[/?#\\]/)[0]!
+    .split('@')
+    .at(-1)!;
+
+// Without what surrounds a word in a sentence, and without the www. that says nothing.
+const bare = (word: string) =>
+  word
+    .toLowerCase()
+    .replace(/^[^\p{L}\p{N}[]+|[^\p{L}\p{N}\]]+$/gu, '')
+    .replace(/^www\./, '');
