@@ -3,6 +3,7 @@
 // what they otherwise take a share of.
 import assert from 'node:assert/strict';
 import { bench, open } from './browser.ts';
+import { alike } from './flows/alike.ts';
 import { attachments } from './flows/attachments.ts';
 import { chat } from './flows/chat.ts';
 import { devices } from './flows/devices.ts';
@@ -24,7 +25,7 @@ import { tools } from './flows/tools.ts';
 
 const [puna, model, build = 'build'] = process.argv.slice(2);
 if (!puna || !model) throw new Error('Usage: node test/page.e2e.ts PUNA MODEL [BUILD]');
-const flows: Flow[] = [chat, following, attachments, sounds, hostileTexts, everyLook, keyboard, late, loss, memory, router, settings, devices, tools, tab, plainHttp];
+const flows: Flow[] = [chat, following, attachments, sounds, hostileTexts, everyLook, keyboard, late, loss, memory, router, alike, settings, devices, tools, tab, plainHttp];
 
 const [only, left] = ['ONLY', 'WITHOUT'].map((name) => process.env[name]?.split(',').filter(Boolean) ?? []) as [string[], string[]];
 const names = (parts: string[], name: string) => parts.some((part) => name.includes(part));

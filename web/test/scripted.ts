@@ -13,12 +13,14 @@ export interface Scripted {
   end: () => void;
 }
 
-export async function scripted(id: string): Promise<Scripted> {
+// `more`: what is answered at other paths, or instead.
+export async function scripted(id: string, more: Record<string, object> = {}): Promise<Scripted> {
   const asked: string[] = [];
   let answer: ServerResponse | undefined;
   const told: Record<string, object> = {
     '/props': { default_generation_settings: { n_ctx: 1_000_000, params: {} }, chat_template_caps: {} },
     '/v1/models': { object: 'list', data: [{ id }] },
+    ...more,
   };
   const write = (choice: object) => answer!.write(`data: ${JSON.stringify({ choices: [{ index: 0, ...choice }] })}\n\n`);
   const server = createServer(async (request, response) => {

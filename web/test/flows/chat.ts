@@ -100,6 +100,28 @@ const cases: Case[] = [
     await page.getByRole('combobox', { name: 'Sprache' }).selectOption('en');
     await page.keyboard.press('Escape');
   }],
+  ['what is typed while a question is sent', async (page, { weather }) => {
+    await newChat(page);
+    for (const question of ['Say hello.', 'Say it again.']) {
+      weather.brake = underWay;
+      await page.locator('#prompt').fill(question);
+      await page.locator('form button[aria-label=Send]:enabled').waitFor({ timeout: long });
+      // All at once, as fast fingers would.
+      await page.evaluate(() => {
+        const field = document.querySelector<HTMLTextAreaElement>('#prompt')!;
+        field.focus();
+        field.dispatchEvent(new KeyboardEvent('keydown', { key: 'Enter', bubbles: true, cancelable: true }));
+        document.execCommand('insertText', false, ' and more');
+      });
+      await page.waitForFunction(() => document.querySelector<HTMLTextAreaElement>('#prompt')?.value === ' and more' && location.hash.startsWith('#/chat/'), undefined, { timeout: long });
+      await page.locator('article[aria-label="Your message"]', { hasText: question }).waitFor({ timeout: long });
+      await page.getByRole('button', { name: /^Stop/ }).waitFor({ timeout: long });
+      await page.keyboard.press('Escape');
+      await settled(page);
+      weather.brake = undefined;
+    }
+    await page.locator('#prompt').fill('');
+  }],
   ['drafts over a reload', async (page) => {
     await page.locator('#prompt').fill('A draft that stays');
     await page.reload();

@@ -305,6 +305,31 @@ const cases: Case[] = [
     await settled(page);
     await focusOn(page, 'Message');
   }],
+  ['what goes when it is pressed', async (page, { weather }) => {
+    weather.brake = underWay;
+    const press = async (name: string | RegExp, back = false) => {
+      await tabTo(page, name, back);
+      await page.keyboard.press('Enter');
+      await focusOn(page, 'Message');
+    };
+    await page.keyboard.type('Tell another story.');
+    await press('Send');
+    await grown(page, 10);
+    await press(/^Stop/);
+    await settled(page);
+    for (const name of ['Continue', 'Write again']) {
+      await press(name, true);
+      await page.keyboard.press('Escape');
+      await settled(page);
+    }
+    weather.brake = undefined;
+    // A notice, of what was copied or why it could not be.
+    await tabTo(page, 'Copy', true);
+    await page.keyboard.press('Enter');
+    await page.getByRole('button', { name: 'Close', exact: true }).waitFor();
+    await press('Close', true);
+    assert.equal(await page.getByRole('button', { name: 'Close', exact: true }).count(), 0);
+  }],
 ];
 
 export const keyboard: Flow = { name: 'keyboard', cases };

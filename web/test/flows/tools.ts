@@ -39,9 +39,11 @@ const cases: Case[] = [
     await call(page).getByText('6 * 7', { exact: true }).waitFor({ timeout: long });
     await axe(page, 'a call that waits');
     assert.equal(asked.length, 1, 'nothing is done before it is permitted');
-    await call(page).getByRole('button', { name: 'Allow once' }).click();
+    await call(page).getByRole('button', { name: 'Allow once' }).press('Enter');
     await told(page, 'It says: 42');
     await settled(page);
+    // The button is gone, and what it belonged to has the focus.
+    assert.equal(await page.evaluate(() => document.activeElement?.textContent?.trim()), 'Tool: calculator');
     await send(page, 'And again?');
     await call(page).getByRole('button', { name: 'Allow once' }).waitFor({ timeout: long });
   }],

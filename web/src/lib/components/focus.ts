@@ -15,10 +15,26 @@ export async function focusOn(find: () => HTMLElement | null | undefined) {
 const prompt = () => document.getElementById('prompt');
 export const focusPrompt = () => focusOn(prompt);
 
-// To another address, where one writes on. On a phone the keyboard would cover what was opened.
+// On a phone the keyboard would cover what one reads.
+const onPhone = () => matchMedia('(pointer: coarse)').matches;
+
+// To another address, where one writes on.
 export async function goAndWrite(address: string) {
   await goto(address, { reset: false });
-  if (!matchMedia('(pointer: coarse)').matches) await focusPrompt();
+  if (!onPhone()) await focusPrompt();
+}
+
+// Where one goes on: in the dialog that is open, else by writing, else by reading.
+const next = () =>
+  document.querySelector<HTMLElement>('[role=dialog][data-state=open]') ?? (onPhone() ? null : prompt()) ?? document.getElementById('transcript');
+
+// Behind the press of a button that goes, or can be pressed no more: as soon as nothing has the focus, what is found has
+// it, or what one goes on with. A button that stays keeps it.
+export async function focusAfter(find: () => HTMLElement | null | undefined = next) {
+  for (let frames = 0; frames < 60; frames++) {
+    await frame();
+    if (document.activeElement === null || document.activeElement === document.body) return focusOn(() => find() ?? next());
+  }
 }
 
 const messageOf = (id: string) => document.querySelector<HTMLElement>(`[data-message="${CSS.escape(id)}"]`);

@@ -81,6 +81,14 @@ export class OpenDraft {
     void this.save();
   }
 
+  // What was sent goes; what was typed and attached in the meantime stays.
+  sent(text: string, files: readonly FileRef[]): void {
+    this.#text = typedSince(text, this.#text);
+    this.#files = this.#files.filter((file) => !files.some(({ sha256 }) => sha256 === file.sha256));
+    this.#changed();
+    void this.save();
+  }
+
   async save(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -193,6 +201,15 @@ export class Drafts {
       else if ('remove' in change) for (const id of change.remove) this.#open.get(id)?.take(undefined);
     }
   }
+}
+
+// Of `now`, what is typed between the beginning and the end that it has in common with `before`; nothing where it is no
+// longer all of `before` that stands around it.
+function typedSince(before: string, now: string): string {
+  let head = 0;
+  while (head < before.length && now[head] === before[head]) ++head;
+  const tail = before.length - head;
+  return now.length > before.length && now.endsWith(before.slice(head)) ? now.slice(head, now.length - tail) : '';
 }
 
 function readJournal(): Draft[] {

@@ -57,6 +57,32 @@ describe('drafts', () => {
     expect((await readyOf(tab(name), 'edit:1')).text).toBe('');
   });
 
+  it('keep what is typed and attached while the rest is sent', async () => {
+    const name = aName();
+    const drafts = tab(name);
+    const draft = await readyOf(drafts, 'new');
+    const other = { ...file, sha256: 'e'.repeat(64) };
+    for (const [now, left] of [
+      ['hello', ''],
+      ['hello there', ' there'],
+      ['helXlo', 'X'],
+      ['Xhello', 'X'],
+      ['hellolo', 'lo'],
+      // Nobody deletes what is sent to send it again.
+      ['hell', ''],
+      ['heXl', ''],
+    ]) {
+      draft.text = now!;
+      draft.files = [file, other];
+      draft.sent('hello', [file]);
+      expect([now, draft.text, draft.files]).toEqual([now, left, [other]]);
+    }
+    draft.text = 'hello there';
+    draft.sent('hello', [other]);
+    await vi.waitFor(() => expect(draft.unsaved).toBeUndefined());
+    expect((await readyOf(tab(name), 'new')).text).toBe(' there');
+  });
+
   it('survive the end of the page before they are saved', async () => {
     const name = aName();
     const storage = tabs[tabs.push(new Storage(name)) - 1]!;

@@ -6,7 +6,7 @@ import { conversations, type OpenConversation } from '#lib/stores/conversations.
 import type { FileRef, Message } from '#lib/types/conversation.ts';
 import type { RunsOn } from '#lib/types/engine.ts';
 import { copyText } from '../parts/copy.ts';
-import { focusPrompt, goAndWrite } from '../focus.ts';
+import { focusAfter, focusPrompt, goAndWrite } from '../focus.ts';
 import { notices } from '../parts/notices.svelte.ts';
 
 const guarded = <T>(work: Promise<T>) => notices.guard(work, say.failed);
@@ -17,14 +17,20 @@ export async function copyMessage(message: Message, as: 'markdown' | 'text') {
   else notices.show(say.copyFailed, { bad: true });
 }
 
+// While an answer is written, the buttons that had it begun are not there.
+async function begun(work: Promise<unknown>) {
+  await guarded(work);
+  await focusAfter();
+}
+
 export const regenerate = (open: OpenConversation, message: Message, by?: { model: string; runsOn: RunsOn }) =>
-  guarded(answers.start(open, message.parent!, by ?? {}));
+  begun(answers.start(open, message.parent!, by ?? {}));
 
 export const goOn = (open: OpenConversation, message: Message) =>
-  guarded(answers.start(open, message.parent!, { continues: message.id }));
+  begun(answers.start(open, message.parent!, { continues: message.id }));
 
 // Calls of tools that a stop or a reload left unmade.
-export const callNow = (open: OpenConversation, message: Message) => guarded(answers.goOn(open, message.id));
+export const callNow = (open: OpenConversation, message: Message) => begun(answers.goOn(open, message.id));
 
 // The edited question as a sibling, and an answer to it.
 export const ask = (open: OpenConversation, message: Message, content: string, files: FileRef[]) =>
