@@ -438,6 +438,23 @@ describe('storage that cannot be had', () => {
     expect(storage.trouble).toBe('refused');
   });
 
+  it('keeps in memory what another tab has saved for it, as it can read nothing else', async () => {
+    const name = aName();
+    const [one, two] = [open(name), open(name)];
+    await one.open();
+    globalThis.indexedDB = undefined as unknown as IDBFactory;
+    await two.commit(chat('a'));
+    globalThis.indexedDB = whole;
+    await vi.waitFor(async () => expect(await one.messagesOf('a')).toHaveLength(2));
+    await one.commit([draft('d', 'typed')]);
+    expect(await open(name).messagesOf('a')).toHaveLength(2);
+    let heard = false;
+    two.listen(() => (heard = true));
+    await one.commit([draft('d', 'typed on')]);
+    await vi.waitFor(() => expect(heard).toBe(true));
+    expect(await two.messagesOf('a')).toHaveLength(2);
+  });
+
   it('leaves the database of a newer version alone', async () => {
     const name = aName();
     const newer = await new Promise<IDBDatabase>((resolve) => {

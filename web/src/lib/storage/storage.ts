@@ -332,7 +332,9 @@ export class Storage {
 
   // From another tab.
   #heard({ changes, saved, settled = [] }: News): void {
-    for (const change of settled) this.#laneOf(change.table).unsaved.settle([change]);
+    // Without a database, what is in memory is all that this tab can read.
+    if (this.#database || this.#trouble === null)
+      for (const change of settled) this.#laneOf(change.table).unsaved.settle([change]);
     // There was room for all that waited here too.
     if (settled.length > 0 && this.#trouble === 'full' && this.#allSaved()) this.#setTrouble(null);
     for (const change of changes) {

@@ -485,7 +485,15 @@ describe('tools', () => {
 
   it('that had come in part are written anew where the answer is continued', async () => {
     always.push('calculator');
-    store.put({ id: 'x', parent: 'q', role: 'assistant', content: 'So', status: 'stopped', toolCalls: [half], offset: 9 });
+    store.put({
+      id: 'x',
+      parent: 'q',
+      role: 'assistant',
+      content: 'So',
+      status: 'stopped',
+      toolCalls: [half],
+      offset: 9,
+    });
     engine.script = [[piece('{"expression":"1', '2'), piece('+2"}'), at(7), done('tool_calls')], last()];
     const answers = tab('a');
     await answers.start(toOpen(), 'q', { continues: 'x' });
@@ -503,7 +511,14 @@ describe('tools', () => {
   it('that were made stay before those of the continued answer', async () => {
     always.push('calculator');
     const made = { ...half, arguments: '{}' };
-    store.put({ id: 'x', parent: 'q', role: 'assistant', content: 'So', status: 'stopped', toolCalls: [made, { ...half, id: '2' }] });
+    store.put({
+      id: 'x',
+      parent: 'q',
+      role: 'assistant',
+      content: 'So',
+      status: 'stopped',
+      toolCalls: [made, { ...half, id: '2' }],
+    });
     store.put({ id: 'r', parent: 'x', role: 'tool', content: '42', toolCallId: '1' });
     engine.script = [[piece('{"a":1}', '3'), at(7), done('tool_calls')], last()];
     const answers = tab('a');
@@ -516,7 +531,17 @@ describe('tools', () => {
   it('that had come in part go on where the stream is taken up', async () => {
     always.push('calculator');
     const error = { kind: 'network' as const, message: 'away' };
-    store.put({ id: 'x', parent: 'q', role: 'assistant', content: 'So', status: 'cut', toolCalls: [half], streamId: 'x', offset: 9, error });
+    store.put({
+      id: 'x',
+      parent: 'q',
+      role: 'assistant',
+      content: 'So',
+      status: 'cut',
+      toolCalls: [half],
+      streamId: 'x',
+      offset: 9,
+      error,
+    });
     engine.keptIds = ['x'];
     engine.script = [[piece('+2"}'), at(70), done('tool_calls')], last()];
     const answers = tab('a');
