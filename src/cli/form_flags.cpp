@@ -18,11 +18,11 @@ namespace {
 std::string_view name_of(AnswerForm::Kind kind) {
   switch (kind) {
     case AnswerForm::Kind::kSchema:
-      return "the JSON schema";
+      return "the JSON schema of --format";
     case AnswerForm::Kind::kGrammar:
-      return "the grammar";
+      return "the grammar of --grammar";
     default:
-      return "the regular expression";
+      return "the regular expression of --regex";
   }
 }
 

@@ -9,7 +9,6 @@
 
 #include "api/answer_fields.h"
 #include "base/log.h"
-#include "cli/form_flags.h"
 #include "cli/model_flags.h"
 #include "service/model_card.h"
 
@@ -135,8 +134,11 @@ Result<void> finish(const ServeFlags& flags, service::LoadedModel& model) {
   }
   model.defaults.request.think = think_of(flags, model);
   if (model.defaults.request.form) {
-    PUNA_TRY_CONTEXT(check_form(model, *model.defaults.request.form),
-                     "While reading the form that answers have");
+    constexpr const char* kWhile = "While binding answers to the form that they have";
+    PUNA_TRY_CONTEXT(service::tokenizer_of(model), kWhile);
+    PUNA_TRY_CONTEXT(model.forms->filter(*model.defaults.request.form, /*style=*/nullptr,
+                                         /*thinking_open=*/false),
+                     kWhile);
   }
   PUNA_TRY_CONTEXT(model.engine->check_sampling(model.defaults.request.sampling),
                    "While checking the flags against the model");

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "api/answer_fields.h"
+#include "cli/prompt_media.h"
 #include "cli/serve/table.h"
 #include "cli/usage.h"
 #include "gpu/devices.h"
