@@ -108,6 +108,8 @@ async function tabTo(page: Page, name: string | RegExp, back = false) {
 // In an open menu, by arrows.
 async function pick(page: Page, item: string) {
   await page.getByRole('menuitem', { name: item, exact: true }).waitFor();
+  // The menu takes the focus a moment after it shows.
+  await page.waitForFunction(() => document.activeElement?.closest('[role=menu]'));
   for (let i = 0; i < 12; i++) {
     if ((await page.evaluate(() => document.activeElement?.textContent?.trim())) === item) return page.keyboard.press('Enter');
     await page.keyboard.press('ArrowDown');
