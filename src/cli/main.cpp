@@ -70,7 +70,7 @@ std::string explain(const CLI::App& app, const CLI::ParseError& error) {
   if (!left.empty() && app.get_parent())
     return fmt::format("\"{}\" is one argument too many", left.front());
   // "--temp: At Most 1 required but received 2", "Could not convert: --raw = x"
-  const std::string text = one_line(error.what());
+  std::string text = one_line(error.what());
   constexpr std::string_view kConverts = "Could not convert: ";
   if (text.starts_with(kConverts) && text.contains(" = ")) {
     const size_t equals = text.find(" = ");
