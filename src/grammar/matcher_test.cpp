@@ -185,7 +185,7 @@ std::shared_ptr<const GrammarVocabulary> small_vocabulary() {
       for (const char c : {'a', 'b', 'c'}) texts.push_back({a, b, c});
     }
   }
-  texts.push_back("</s>");
+  texts.emplace_back("</s>");
   const auto end = static_cast<int32_t>(texts.size() - 1);
   texts.back() = "";
   return std::make_shared<const GrammarVocabulary>(texts, std::vector<int32_t>{end}, nullptr);
@@ -297,8 +297,9 @@ TEST_CASE("Masks inside strings are right at every count of characters") {
     const Expression string =
         e.sequence({e.literal("\""), e.repeat(unit, least, most), e.literal("\"")});
     const Symbol item = builder.lexeme(string);
-    auto grammar = std::move(builder).build(builder.sequence(
-        {item, builder.repeat(builder.sequence({builder.literal(","), item}), 0, kUnbounded)}));
+    const auto start = builder.sequence(
+        {item, builder.repeat(builder.sequence({builder.literal(","), item}), 0, kUnbounded)});
+    auto grammar = std::move(builder).build(start);
     REQUIRE(grammar.has_value());
     const auto masks = std::make_shared<Masks>(vocabulary);
     masks->warm(**grammar);
@@ -359,7 +360,8 @@ TEST_CASE("Undo and fork lead to the same masks as the way there") {
 
 TEST_CASE("Behind a token that is not allowed nothing is, until it is undone") {
   Builder builder;
-  auto grammar = std::move(builder).build(builder.literal("ab"));
+  const auto start = builder.literal("ab");
+  auto grammar = std::move(builder).build(start);
   REQUIRE(grammar.has_value());
   Matcher matcher(*grammar, std::make_shared<Masks>(small_vocabulary()));
   const uint32_t n = small_vocabulary()->n_tokens();
@@ -396,13 +398,13 @@ TEST_CASE("What has to come next is forced, as far as no longer token leaves a c
     }
     return out;
   };
-  texts.push_back("");
+  texts.emplace_back("");
   const auto vocabulary =
       std::make_shared<const GrammarVocabulary>(texts, std::vector<int32_t>{11}, encode);
   Builder builder;
   const Symbol digit = builder.choice({builder.literal("1"), builder.literal("2")});
-  auto grammar = std::move(builder).build(
-      builder.sequence({builder.literal("{\"name\":"), digit, builder.literal("}")}));
+  const auto start = builder.sequence({builder.literal("{\"name\":"), digit, builder.literal("}")});
+  auto grammar = std::move(builder).build(start);
   REQUIRE(grammar.has_value());
   Matcher matcher(*grammar, std::make_shared<Masks>(vocabulary));
   const auto text_of = [&](const std::vector<int32_t>& ids) {
@@ -445,7 +447,8 @@ TEST_CASE("What is forced has no space that the tokenizer puts before a text") {
     const auto vocabulary = GrammarVocabulary::create(**tokenizer);
     REQUIRE(vocabulary.has_value());
     Builder builder;
-    auto grammar = std::move(builder).build(builder.literal("{\"name\":1}"));
+    const auto whole = builder.literal("{\"name\":1}");
+    auto grammar = std::move(builder).build(whole);
     REQUIRE(grammar.has_value());
     const Matcher start(*grammar, std::make_shared<Masks>(*vocabulary));
     const auto matcher = start.fork();

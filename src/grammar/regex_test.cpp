@@ -17,7 +17,8 @@ bool matches(const char* regex, std::string_view text, RegexFit fit = RegexFit::
   const auto expression = regex_expression(builder.expressions(), regex, fit, kNoHurry);
   REQUIRE_MESSAGE(expression.has_value(), regex << ": " << expression.error().text());
   if (builder.expressions().is_nothing(*expression)) return false;
-  const auto grammar = std::move(builder).build(builder.lexeme(*expression));
+  const auto start = builder.lexeme(*expression);
+  const auto grammar = std::move(builder).build(start);
   REQUIRE_MESSAGE(grammar.has_value(), regex << ": " << grammar.error().text());
   return accepts(*grammar, text);
 }
