@@ -69,8 +69,7 @@ using OnToken = std::function<bool(const kernels::Chosen& chosen)>;
 struct GenerateStats {
   uint32_t n_prompt = 0;  // tokens of the prompt that were evaluated now
   uint32_t n_cached = 0;  // tokens of the prompt that the cache already held
-  uint32_t n_unread =
-      0;  // tokens of the prompt of a text that is forced from its beginning to its end
+  uint32_t n_unread = 0;  // tokens of the prompt that no step needed: the whole text was forced
   uint32_t n_generated = 0;
   uint32_t n_discarded = 0;  // tokens that went where the context was full
   double prompt_ms = 0;      // from when it had a sequence until the first token was chosen

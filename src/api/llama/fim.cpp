@@ -48,31 +48,37 @@ std::optional<FimTokens> fim_tokens(const service::LoadedModel& model) {
                    .file = find(model, "tokenizer.ggml.fim_sep_token_id", kFile)};
 }
 
-base::Result<std::vector<int32_t>> tokens_between(std::string_view before, std::string_view behind,
-                                                  const service::LoadedModel& model,
-                                                  std::span<const int32_t> front) {
-  PUNA_TRY(const tokenizer::Tokenizer* tokenizer, service::tokenizer_of(model));
-  const auto fim = fim_tokens(model);
-  if (!fim) {
-    return base::fail(
-        base::ErrorCode::kUnsupported,
-        fmt::format("The vocabulary of {} has no tokens for the prefix, suffix and middle of a "
-                    "text, so nothing can be written in between.",
-                    model.name));
-  }
+base::Result<FimTokens> need_fim_tokens(const service::LoadedModel& model) {
+  PUNA_TRY(service::tokenizer_of(model));
+  if (const auto fim = fim_tokens(model)) return *fim;
+  return base::fail(
+      base::ErrorCode::kUnsupported,
+      fmt::format("The vocabulary of {} has no tokens for the prefix, suffix and middle of a "
+                  "text, so nothing can be written in between.",
+                  model.name));
+}
+
+void add_part(const tokenizer::Tokenizer& tokenizer, std::string_view text,
+              std::vector<int32_t>& to) {
+  const auto ids = tokenizer.encode(text, {.add_special = false, .parse_special = false});
+  to.insert(to.end(), ids.begin(), ids.end());
+}
+
+std::vector<int32_t> tokens_between(std::string_view before, std::string_view behind,
+                                    const FimTokens& fim, const service::LoadedModel& model,
+                                    std::span<const int32_t> front) {
   std::vector<int32_t> out;
-  const tokenizer::Vocabulary& vocabulary = tokenizer->vocabulary();
+  const tokenizer::Vocabulary& vocabulary = model.tokenizer->vocabulary();
   if (vocabulary.add_bos && vocabulary.bos) out.push_back(*vocabulary.bos);
   out.insert(out.end(), front.begin(), front.end());
   const auto add = [&](int32_t mark, std::string_view text) {
     out.push_back(mark);
-    const auto ids = tokenizer->encode(text, {.add_special = false, .parse_special = false});
-    out.insert(out.end(), ids.begin(), ids.end());
+    add_part(*model.tokenizer, text, out);
   };
-  if (model.defaults.suffix_first) add(fim->suffix, behind);
-  add(fim->prefix, before);
-  if (!model.defaults.suffix_first) add(fim->suffix, behind);
-  out.push_back(fim->middle);
+  if (model.defaults.suffix_first) add(fim.suffix, behind);
+  add(fim.prefix, before);
+  if (!model.defaults.suffix_first) add(fim.suffix, behind);
+  out.push_back(fim.middle);
   return out;
 }
 

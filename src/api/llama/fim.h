@@ -20,11 +20,18 @@ struct FimTokens {
 // such tokens.
 std::optional<FimTokens> fim_tokens(const service::LoadedModel& model);
 
-// A prompt at whose end the model writes what stands between two texts; `front`: what comes first,
-// behind the token that texts begin with. Errors: kUnsupported for a model that does not know how
-// to; those of tokenizer_of().
-base::Result<std::vector<int32_t>> tokens_between(std::string_view before, std::string_view behind,
-                                                  const service::LoadedModel& model,
-                                                  std::span<const int32_t> front = {});
+// The same. Errors: kUnsupported for a model that has none; those of tokenizer_of().
+base::Result<FimTokens> need_fim_tokens(const service::LoadedModel& model);
+
+// Adds the tokens of a part of a prompt: without what stands around whole texts, and with marks as
+// plain text.
+void add_part(const tokenizer::Tokenizer& tokenizer, std::string_view text,
+              std::vector<int32_t>& to);
+
+// A prompt at whose end the model, whose tokens these are, writes what stands between two texts;
+// `front`: what comes first, behind the token that texts begin with.
+std::vector<int32_t> tokens_between(std::string_view before, std::string_view behind,
+                                    const FimTokens& fim, const service::LoadedModel& model,
+                                    std::span<const int32_t> front = {});
 
 }  // namespace puna::api::llama

@@ -28,8 +28,7 @@ Result<std::vector<int32_t>> tokens_of_files(const Json& files,
   std::vector<int32_t> out;
   const auto add = [&](std::optional<int32_t> mark, std::string_view text) {
     if (mark) out.push_back(*mark);
-    const auto ids = tokenizer.encode(text, {.add_special = false, .parse_special = false});
-    out.insert(out.end(), ids.begin(), ids.end());
+    add_part(tokenizer, text, out);
   };
   if (fim.repository && fim.file) add(fim.repository, "project\n");
   for (const Json& file : files.items()) {
@@ -57,21 +56,18 @@ Result<Exchange> infill(const Call& call) {
   PUNA_TRY(const Body body, Body::read(call.body, {kInfillFields, completion_fields(),
                                                    answer_fields(), sampling_fields()}));
   PUNA_TRY(const Completion completion, read_completion(body, model));
-  PUNA_TRY(const tokenizer::Tokenizer* tokenizer, service::tokenizer_of(model));
+  PUNA_TRY(const FimTokens fim, need_fim_tokens(model));
   for (const char* name : {"input_prefix", "input_suffix"}) {
     if (!body.has(name)) return refuse_field(name, Json(), "a text");
   }
   std::vector<int32_t> front;
   const Json* files = body.find("input_extra");
-  const auto fim = fim_tokens(model);
-  if (fim && files && !files->items().empty()) {
-    PUNA_TRY(front, tokens_of_files(*files, *tokenizer, *fim));
+  if (files && !files->items().empty()) {
+    PUNA_TRY(front, tokens_of_files(*files, *model.tokenizer, fim));
   }
-  PUNA_TRY(std::vector<int32_t> prompt,
-           tokens_between(*body.text("input_prefix"), *body.text("input_suffix"), model, front));
-  const auto begun = tokenizer->encode(body.text("prompt").value_or(""),
-                                       {.add_special = false, .parse_special = false});
-  prompt.insert(prompt.end(), begun.begin(), begun.end());
+  std::vector<int32_t> prompt =
+      tokens_between(*body.text("input_prefix"), *body.text("input_suffix"), fim, model, front);
+  add_part(*model.tokenizer, body.text("prompt").value_or(""), prompt);
   std::vector<service::Request> requests = {completion.answer.request};
   requests.front().tokens = std::move(prompt);
   return complete(call, completion, std::move(requests), /*one=*/true);

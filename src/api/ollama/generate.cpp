@@ -157,8 +157,9 @@ Result<Exchange> generate(const Call& call) {
       return base::fail(ErrorCode::kInvalidArgument,
                         "The field \"system\" has no place beside \"suffix\".");
     }
-    if (!llama::fim_tokens(model)) return does_not_support(asked.model, "insert");
-    PUNA_TRY(request.tokens, llama::tokens_between(prompt, suffix, model));
+    const auto fim = llama::fim_tokens(model);
+    if (!fim) return does_not_support(asked.model, "insert");
+    request.tokens = llama::tokens_between(prompt, suffix, *fim, model);
     request.think = service::Think::kDefault;
   } else if (no_template || raw) {
     request.prompt = std::move(prompt);

@@ -32,9 +32,8 @@ constexpr Field kCompletionsFields[] = {
     Field{"return_tokens", Kind::kFlag, "The ids of the tokens come too."}.or_else("false"),
     {"best_of", Kind::kInteger, "As many as n: all that are written are given.", 1, kMaxAnswers},
     {"suffix", Kind::kText,
-     "What stands behind the answer, where the prompt stands before it; for models that know how "
-     "to "
-     "write in between."},
+     "What stands behind the answer, where the prompt stands before it; for models that know "
+     "how to write in between."},
 };
 
 class TextWriter final : public ChunkWriter<CompletionChunks> {
@@ -70,10 +69,11 @@ std::string key_of(const Json& bytes, const std::string& text) {
 // Makes prompts of what stands before the answer, with what stands behind it.
 Result<void> write_between(std::string_view suffix, const service::LoadedModel& model,
                            Prompts& prompts) {
+  PUNA_TRY(const llama::FimTokens fim, llama::need_fim_tokens(model));
   for (Prompt& prompt : prompts.list) {
     if (!prompt.text || !prompt.media.empty())
       return cannot("suffix", "the prompt is more than a text");
-    PUNA_TRY(prompt.tokens, llama::tokens_between(*prompt.text, suffix, model));
+    prompt.tokens = llama::tokens_between(*prompt.text, suffix, fim, model);
     prompt.text.reset();
   }
   return {};

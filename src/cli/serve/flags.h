@@ -52,9 +52,8 @@ struct ServeFlags {
   std::optional<uint32_t> share;        // that each text is promised; none: nothing is
   uint64_t cache_ram_mib = 8192;
   double step_ms = 100;
-  bool one_gpu = false;  // whatever it has room for
-  std::optional<uint32_t> n_replicas =
-      1;  // of the model; none: as there are GPUs with room for one
+  bool one_gpu = false;                    // whatever it has room for
+  std::optional<uint32_t> n_replicas = 1;  // of a model; none: one on each GPU with room
   engine::Fit fit;
   bool kv_on_cpu = false;  // is asked for
   bool check_weights = false;
