@@ -8,7 +8,7 @@
 
 struct Group { a: vec4<u32>, b: vec4<u32> }
 
-fn load_group(g: u32, u: u32) -> Group {
+fn load_group(g: u32, r: u32, u: u32) -> Group {
   let i = PLANE_SC + (g * (UNITS / 8u) + u / 8u) * 2u;
   return Group(weights[i], weights[i + 1u]);
 }

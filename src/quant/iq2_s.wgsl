@@ -8,7 +8,7 @@
 
 struct Group { d: vec2<u32> }
 
-fn load_group(g: u32, u: u32) -> Group { return Group(plane_pair(PLANE_D4, g * (UNITS / 8u) + u / 8u)); }
+fn load_group(g: u32, r: u32, u: u32) -> Group { return Group(plane_pair(PLANE_D4, g * (UNITS / 8u) + u / 8u)); }
 
 struct Raw { v: vec2<u32>, sc: vec4<u32> }
 fn load_raw(g: u32, r: u32, u: u32) -> Raw {

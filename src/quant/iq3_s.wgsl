@@ -8,7 +8,7 @@
 
 struct Group { d: vec2<u32>, tops: vec4<u32>, scales: vec4<u32> }
 
-fn load_group(g: u32, u: u32) -> Group {
+fn load_group(g: u32, r: u32, u: u32) -> Group {
   let block = g * (UNITS / 8u) + u / 8u;
   return Group(plane_pair(PLANE_D4, block), weights[PLANE_SC + block * 3u + ((u >> 2u) & 1u)] >> vec4<u32>(8u * (u & 3u)),
                weights[PLANE_SC + block * 3u + 2u] >> vec4<u32>(4u * (u & 7u)));

@@ -6,7 +6,7 @@
 
 struct Group { d: vec2<u32> }
 
-fn load_group(g: u32, u: u32) -> Group { return Group(plane_pair(PLANE_S4, g * UNITS + u)); }
+fn load_group(g: u32, r: u32, u: u32) -> Group { return Group(plane_pair(PLANE_S4, g * UNITS + u)); }
 
 fn unpack(raw: Raw, group: Group, r: u32, u: u32) -> Unit {
   let q = lookup(raw.bits);

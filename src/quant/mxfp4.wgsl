@@ -6,7 +6,7 @@
 
 struct Group { e: u32 }
 
-fn load_group(g: u32, u: u32) -> Group {
+fn load_group(g: u32, r: u32, u: u32) -> Group {
   let i = g * UNITS + u;
   return Group(weights[PLANE_E4 + (i >> 2u)][i & 3u]);
 }

@@ -7,7 +7,7 @@
 
 struct Group { s: vec4<u32> }
 
-fn load_group(g: u32, u: u32) -> Group {
+fn load_group(g: u32, r: u32, u: u32) -> Group {
   return Group(weights[PLANE_S8 + g * (UNITS / 2u) + u / 2u] >> vec4<u32>(16u * (u & 1u)));
 }
 

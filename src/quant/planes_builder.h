@@ -16,8 +16,19 @@ namespace puna::quant {
 //   q4: a vec4 per unit; byte j holds element j in its low nibble and element 16 + j in its high
 //   one.
 constexpr uint32_t q4_bit(uint32_t e) { return e / 32 * 128 + e % 16 * 8 + e / 16 % 2 * 4; }
-//   q2: a vec4 per 64 elements; bits 2s of byte l hold element 16s + l.
-constexpr uint32_t q2_bit(uint32_t e) { return e / 64 * 128 + e % 16 * 8 + e / 16 % 4 * 2; }
+//   q2: two vec4 per unit, the rows of a group side by side: a word is 16 elements of a row, and
+//   bits 2s of its byte b hold element 4s + b. So all that a group has of a unit is read at once,
+//   each four elements are the bytes of a word after one shift, and no lane reads what another one
+//   needs.
+constexpr uint32_t q2_bit(uint32_t e) { return e / 16 * 128 + e % 4 * 8 + e / 4 % 4 * 2; }
+//   q3: three vec4 per unit, the rows side by side. Byte b of word w < 3 holds element 4w + b at
+//   bit 2 and element 16 + 4w + b at bit 5. In the two bits that are left of each byte are elements
+//   12 + b (its low pair in word 0, its top bit in word 2) and 28 + b (in words 1 and 2).
+constexpr uint32_t q3_bit(uint32_t e, bool top) {
+  const uint32_t half = e / 16 % 2, word = e / 4 % 4, byte = e / 32 * 384 + e % 4 * 8;
+  if (word < 3) return byte + word * 128 + 2 + 3 * half + (top ? 2 : 0);
+  return byte + (top ? 256 + half : half * 128);
+}
 //   h1: a word per unit and row, the rows of a group side by side; bit 8b + j holds element 4j + b,
 //   so that (word >> j) & 0x01010101 has the bits of elements 4j .. 4j + 3 in its four bytes.
 constexpr uint32_t order_bit(uint32_t e) { return e % 4 * 8 + e % 32 / 4; }
@@ -105,10 +116,17 @@ class PlanesBuilder {
     }
   }
   // 64 bytes: bits 2s of byte 32n + l belong to element 128n + 32s + l.
-  void pairs_of_k() {
+  template <class BitOf>
+  void pairs_of_k(std::string_view plane, BitOf bit_of) {
     for (uint32_t byte = 0; byte < 64; ++byte) {
-      for (uint32_t s = 0; s < 4; ++s) field("q2", q2_bit(byte / 32 * 128 + 32 * s + byte % 32), 2);
+      for (uint32_t s = 0; s < 4; ++s)
+        field(plane, bit_of(byte / 32 * 128 + 32 * s + byte % 32), 2);
     }
+  }
+  void pairs_of_k() { pairs_of_k("q2", q2_bit); }
+  // 16 bytes, of 16 elements each: a word per two units, the rows of a group side by side.
+  void scale_bytes() {
+    for (uint32_t w = 0; w < 4; ++w) field("sc", 128 * w, 32);
   }
 
  private:

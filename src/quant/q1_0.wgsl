@@ -6,7 +6,7 @@
 
 struct Group { d: vec2<u32> }
 
-fn load_group(g: u32, u: u32) -> Group { return Group(plane_pair(PLANE_S4, g * (UNITS / 4u) + u / 4u)); }
+fn load_group(g: u32, r: u32, u: u32) -> Group { return Group(plane_pair(PLANE_S4, g * (UNITS / 4u) + u / 4u)); }
 
 struct Raw { bits: u32 }
 fn load_raw(g: u32, r: u32, u: u32) -> Raw {

@@ -33,10 +33,10 @@ void encode(const float* in, BlockQ2_K& block) {
 
 TypePlanes BlockQ2_K::planes() {
   PlanesBuilder b(256, "repack/k_quants.wgsl");
-  b.row_plane("q2", 16);
-  b.group_plane("sc", 16, 128);  // the 16 bytes of scales and mins, as in the file
+  b.group_plane("q2", 64, 32);
+  b.group_plane("sc", 16, 32);
   b.group_plane("dm4", 4, 32);
-  for (uint32_t w = 0; w < 4; ++w) b.field("sc", 32 * w, 32);
+  b.scale_bytes();
   b.pairs_of_k();
   b.field("dm4", 0, 32);
   return b.take();

@@ -43,17 +43,15 @@ void encode(const float* in, BlockQ3_K& block) {
 
 TypePlanes BlockQ3_K::planes() {
   PlanesBuilder b(256, "repack/k_quants.wgsl");
-  b.row_plane("q2", 16);
-  b.group_plane("h1", 32, 32);
+  b.group_plane("q3", 96, 32);
   // Three vec4, a row each component: low nibbles of scales 0..7, of 8..15, then the top two bits
   // of all.
   b.group_plane("sc", 12, 32);
   b.group_plane("d4", 2, 16);
   for (uint32_t l = 0; l < 32; ++l) {
-    for (uint32_t bit = 0; bit < 8; ++bit)
-      b.field("h1", h1_bit(bit / 4 * 128 + bit % 4 * 32 + l), 1);
+    for (uint32_t bit = 0; bit < 8; ++bit) b.field("q3", q3_bit(32 * bit + l, /*top=*/true), 1);
   }
-  b.pairs_of_k();
+  b.pairs_of_k("q3", [](uint32_t e) { return q3_bit(e, /*top=*/false); });
   for (uint32_t j = 0; j < 8; ++j) {
     b.field("sc", 4 * j, 4);
     b.field("sc", 128 + 4 * j, 4);

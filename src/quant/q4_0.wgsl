@@ -5,7 +5,7 @@
 
 struct Group { d: vec2<u32> }
 
-fn load_group(g: u32, u: u32) -> Group { return Group(plane_pair(PLANE_S4, g * UNITS + u)); }
+fn load_group(g: u32, r: u32, u: u32) -> Group { return Group(plane_pair(PLANE_S4, g * UNITS + u)); }
 
 struct Raw { q: vec4<u32> }
 fn load_raw(g: u32, r: u32, u: u32) -> Raw { return Raw(weights[PLANE_Q4 + (g * 4u + r) * UNITS + u]); }

@@ -7,7 +7,7 @@
 
 struct Group { unused: u32 }
 
-fn load_group(g: u32, u: u32) -> Group { return Group(0u); }
+fn load_group(g: u32, r: u32, u: u32) -> Group { return Group(0u); }
 
 struct Raw { q: vec4<u32>, hd: vec4<u32> }
 fn load_raw(g: u32, r: u32, u: u32) -> Raw { return Raw(weights[PLANE_Q4 + (g * 4u + r) * UNITS + u], load_header(g, r, u)); }

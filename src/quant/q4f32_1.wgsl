@@ -6,7 +6,7 @@
 
 struct Group { d: vec4<u32> }
 
-fn load_group(g: u32, u: u32) -> Group { return Group(weights[PLANE_F4 + g * UNITS + u]); }
+fn load_group(g: u32, r: u32, u: u32) -> Group { return Group(weights[PLANE_F4 + g * UNITS + u]); }
 
 struct Raw { q: vec4<u32> }
 fn load_raw(g: u32, r: u32, u: u32) -> Raw { return Raw(weights[PLANE_Q4 + (g * 4u + r) * UNITS + u]); }

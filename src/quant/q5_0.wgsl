@@ -5,7 +5,7 @@
 
 struct Group { h: vec4<u32>, d: vec2<u32> }
 
-fn load_group(g: u32, u: u32) -> Group {
+fn load_group(g: u32, r: u32, u: u32) -> Group {
   let i = g * UNITS + u;
   return Group(weights[PLANE_H1 + i], plane_pair(PLANE_S4, i));
 }

@@ -5,7 +5,7 @@
 
 struct Group { h: vec4<u32>, dm: vec4<u32> }
 
-fn load_group(g: u32, u: u32) -> Group {
+fn load_group(g: u32, r: u32, u: u32) -> Group {
   let i = g * UNITS + u;
   return Group(weights[PLANE_H1 + i], weights[PLANE_DM4 + i]);
 }

@@ -38,8 +38,8 @@ void encode(const float* in, BlockQ6_K& block) {
 TypePlanes BlockQ6_K::planes() {
   PlanesBuilder b(256, "repack/k_quants.wgsl");
   b.row_plane("q4", 32);
-  b.row_plane("q2", 16);
-  b.group_plane("sc", 16, 128);
+  b.group_plane("q2", 64, 32);
+  b.group_plane("sc", 16, 32);
   b.group_plane("d4", 2, 16);
   for (uint32_t byte = 0; byte < 128; ++byte) {
     const uint32_t e = byte / 64 * 128 + byte % 64;
@@ -47,7 +47,7 @@ TypePlanes BlockQ6_K::planes() {
     b.field("q4", q4_bit(e + 64), 4);
   }
   b.pairs_of_k();
-  for (uint32_t w = 0; w < 4; ++w) b.field("sc", 32 * w, 32);
+  b.scale_bytes();
   b.field("d4", 0, 16);
   return b.take();
 }

@@ -7,7 +7,7 @@
 
 struct Group { t: vec4<u32>, d: vec2<u32> }
 
-fn load_group(g: u32, u: u32) -> Group {
+fn load_group(g: u32, r: u32, u: u32) -> Group {
   let block = g * (UNITS / 8u) + u / 8u;
   return Group(weights[PLANE_T4 + block], plane_pair(PLANE_D4, block));
 }

@@ -37,7 +37,7 @@ void encode(const float* in, BlockTQ2_0& block) {
 
 TypePlanes BlockTQ2_0::planes() {
   PlanesBuilder b(256, "repack/k_quants.wgsl");
-  b.row_plane("q2", 16);
+  b.group_plane("q2", 64, 32);
   b.group_plane("d4", 2, 16);
   b.pairs_of_k();
   b.field("d4", 0, 16);

@@ -50,8 +50,8 @@ fn kv_scale_word(row: u32, head_dim: u32, d: u32) -> u32 {
 // and the host defines WEIGHT_<TYPE>, UNITS (units of a row) and PLANE_<NAME> (start of each plane, in vec4). Each type's file gives
 //   WEIGHT_FLOAT 1 (f32, f16, bf16): decode_vec(row, i), the WEIGHT_VEC weights of 16-byte vector i of a row
 //   WEIGHT_FLOAT 0 (all others):
-//     Group, load_group(g, u)      what the four rows of group g share at unit u
-//     Raw, load_raw(g, r, u)       row r of the group at unit u, as it lies there: few registers while it is on its way
+//     Group, load_group(g, r, u)   what the rows of group g have side by side at unit u; where it is a Four, perhaps of row r alone
+//     Raw, load_raw(g, r, u)       what row r of the group has by itself there, as it lies: few registers while it is on its way
 //     unpack(raw, group, r, u)     both as a Unit
 //     WEIGHT_SCALES                1: a unit has one scale and min, 2: one for each half
 //     WEIGHT_MIN                   0: the min is always zero
@@ -63,6 +63,12 @@ fn kv_scale_word(row: u32, head_dim: u32, d: u32) -> u32 {
 struct Unit {
   lo : vec4<u32>, hi : vec4<u32>, s : vec2<f32>, m : vec2<f32>,
 }
+
+// Of a vec4 that is a word for each row of a group: all of it where a kernel takes the four rows together (ROWS_TOGETHER), which is one
+// read, else the word of the one row that it takes.
+alias Four = u32;
+fn load_four(at: u32, r: u32) -> Four { return weights[at][r]; }
+fn of_row(four: Four, r: u32) -> u32 { return four; }
 
 // The i-th vec2 of a plane.
 fn plane_pair(plane: u32, i: u32) -> vec2<u32> {
@@ -91,6 +97,10 @@ fn top_bits_hi(h : u32) -> vec4<u32> {
   return (vec4<u32>(h) << vec4<u32>(3u, 2u, 1u, 0u)) & vec4<u32>(0x80808080u);
 }
 
+// The 16 elements of a word of plane q2, as 32 q: a sum of products that is off by one, as an fma that rounds twice may leave it, is off by
+// the less.
+fn pairs_of(word : u32) -> vec4<u32> { return vec4<u32>(word << 5u, word << 3u, word << 1u, word >> 1u) & vec4<u32>(0x60606060u); }
+
 // Of bytes with n bits q in their upper end, 2^(8 - n) (q - 2^(n - 1)): the topmost bit turned round.
 fn centred(v : vec4<u32>) -> vec4<u32> { return v ^ vec4<u32>(0x80808080u); }
 
@@ -114,7 +124,7 @@ fn k_scale_min(hd: vec4<u32>, u: u32) -> vec2<f32> {
 
 struct Group { unused: u32 }
 
-fn load_group(g: u32, u: u32) -> Group { return Group(0u); }
+fn load_group(g: u32, r: u32, u: u32) -> Group { return Group(0u); }
 
 struct Raw { q: vec4<u32>, hd: vec4<u32> }
 fn load_raw(g: u32, r: u32, u: u32) -> Raw { return Raw(weights[0u + (g * 4u + r) * 8u + u], load_header(g, r, u)); }
@@ -130,7 +140,7 @@ fn load_unit(group: Group, g: u32, r: u32, u: u32) -> Unit { return unpack(load_
 struct Asked {
   raw : Raw, group : Group,
 }
-fn ask(row : u32, u : u32) -> Asked { return Asked(load_raw(row / 4u, row % 4u, u), load_group(row / 4u, u)); }
+fn ask(row : u32, u : u32) -> Asked { return Asked(load_raw(row / 4u, row % 4u, u), load_group(row / 4u, row % 4u, u)); }
 fn arrived(asked : Asked, row : u32, u : u32) -> Unit { return unpack(asked.raw, asked.group, row % 4u, u); }
 
 fn bytes_f32(w : u32) -> vec4<f32> { return vec4<f32>(unpack4xI8(w)); }

@@ -47,8 +47,8 @@ fn kv_scale_word(row: u32, head_dim: u32, d: u32) -> u32 {
 // and the host defines WEIGHT_<TYPE>, UNITS (units of a row) and PLANE_<NAME> (start of each plane, in vec4). Each type's file gives
 //   WEIGHT_FLOAT 1 (f32, f16, bf16): decode_vec(row, i), the WEIGHT_VEC weights of 16-byte vector i of a row
 //   WEIGHT_FLOAT 0 (all others):
-//     Group, load_group(g, u)      what the four rows of group g share at unit u
-//     Raw, load_raw(g, r, u)       row r of the group at unit u, as it lies there: few registers while it is on its way
+//     Group, load_group(g, r, u)   what the rows of group g have side by side at unit u; where it is a Four, perhaps of row r alone
+//     Raw, load_raw(g, r, u)       what row r of the group has by itself there, as it lies: few registers while it is on its way
 //     unpack(raw, group, r, u)     both as a Unit
 //     WEIGHT_SCALES                1: a unit has one scale and min, 2: one for each half
 //     WEIGHT_MIN                   0: the min is always zero
@@ -60,6 +60,12 @@ fn kv_scale_word(row: u32, head_dim: u32, d: u32) -> u32 {
 struct Unit {
   lo : vec4<u32>, hi : vec4<u32>, s : vec2<f32>, m : vec2<f32>,
 }
+
+// Of a vec4 that is a word for each row of a group: all of it where a kernel takes the four rows together (ROWS_TOGETHER), which is one
+// read, else the word of the one row that it takes.
+alias Four = vec4<u32>;
+fn load_four(at: u32, r: u32) -> Four { return weights[at]; }
+fn of_row(four: Four, r: u32) -> u32 { return four[r]; }
 
 // The i-th vec2 of a plane.
 fn plane_pair(plane: u32, i: u32) -> vec2<u32> {
@@ -88,6 +94,10 @@ fn top_bits_hi(h : u32) -> vec4<u32> {
   return (vec4<u32>(h) << vec4<u32>(3u, 2u, 1u, 0u)) & vec4<u32>(0x80808080u);
 }
 
+// The 16 elements of a word of plane q2, as 32 q: a sum of products that is off by one, as an fma that rounds twice may leave it, is off by
+// the less.
+fn pairs_of(word : u32) -> vec4<u32> { return vec4<u32>(word << 5u, word << 3u, word << 1u, word >> 1u) & vec4<u32>(0x60606060u); }
+
 // Of bytes with n bits q in their upper end, 2^(8 - n) (q - 2^(n - 1)): the topmost bit turned round.
 fn centred(v : vec4<u32>) -> vec4<u32> { return v ^ vec4<u32>(0x80808080u); }
 
@@ -95,28 +105,30 @@ fn nibbles_lo(q : vec4<u32>) -> vec4<u32> { return q & vec4<u32>(0x0f0f0f0fu); }
 fn nibbles_hi(q : vec4<u32>) -> vec4<u32> { return (q >> vec4<u32>(4u)) & vec4<u32>(0x0f0f0f0fu); }
 
 // q6_k: x = d * scale * (q - 32), a signed scale of 8 bits for 16 elements, d for 256.
-// Planes: q4 [rows][units] vec4, q2 [rows][units / 2] vec4 (the top two bits), sc [groups][blocks][4 rows] vec4 of 16 scales,
-// d4 [groups][blocks] four f16.
+// Planes: q4 [rows][units] vec4; a row each component of a vec4: q2 [groups][units] two vec4 (the top two bits), sc [groups][units / 2] vec4
+// of four scales; d4 [groups][blocks] four f16.
 
-struct Group { d: vec2<u32> }
+struct Group { lo: Four, hi: Four, sc: Four, d: vec2<u32> }
 
-fn load_group(g: u32, u: u32) -> Group { return Group(plane_pair(3328u, g * (8u / 8u) + u / 8u)); }
-
-struct Raw { q: vec4<u32>, top: vec4<u32>, sc: u32 }
-fn load_raw(g: u32, r: u32, u: u32) -> Raw {
-  let row = g * 4u + r;
-  return Raw(weights[0u + row * 8u + u], weights[2048u + row * (8u / 2u) + u / 2u],
-             weights[3072u + (g * (8u / 8u) + u / 8u) * 4u + r][(u & 7u) >> 1u]);
+fn load_group(g: u32, r: u32, u: u32) -> Group {
+  let at = 2048u + (g * 8u + u) * 2u;
+  let sc = load_four(3072u + g * (8u / 2u) + u / 2u, r);
+  return Group(load_four(at, r), load_four(at + 1u, r), sc >> Four(16u * (u & 1u)), plane_pair(3328u, g * (8u / 8u) + u / 8u));
 }
 
+struct Raw { q: vec4<u32> }
+fn load_raw(g: u32, r: u32, u: u32) -> Raw { return Raw(weights[0u + (g * 4u + r) * 8u + u]); }
+
+// The 16 elements of a word of plane q2, at the top of their bytes.
+fn top_pairs(word: u32) -> vec4<u32> { return vec4<u32>(word << 6u, word << 4u, word << 2u, word) & vec4<u32>(0xc0c0c0c0u); }
+
 fn unpack(raw: Raw, group: Group, r: u32, u: u32) -> Unit {
-  let top = raw.top >> vec4<u32>(4u * (u & 1u));
-  let sc = raw.sc >> (16u * (u & 1u));
+  let sc = of_row(group.sc, r);
   // Sign-extended bytes 0 and 1.
   let scale = bitcast<vec2<i32>>(vec2<u32>(sc << 24u, sc << 16u)) >> vec2<u32>(24u);
   // 4 (q - 32).
-  let lo = centred(((raw.q << vec4<u32>(2u)) & vec4<u32>(0x3c3c3c3cu)) | ((top << vec4<u32>(6u)) & vec4<u32>(0xc0c0c0c0u)));
-  let hi = centred(((raw.q >> vec4<u32>(2u)) & vec4<u32>(0x3c3c3c3cu)) | ((top << vec4<u32>(4u)) & vec4<u32>(0xc0c0c0c0u)));
+  let lo = centred(((raw.q << vec4<u32>(2u)) & vec4<u32>(0x3c3c3c3cu)) | top_pairs(of_row(group.lo, r)));
+  let hi = centred(((raw.q >> vec4<u32>(2u)) & vec4<u32>(0x3c3c3c3cu)) | top_pairs(of_row(group.hi, r)));
   return Unit(lo, hi, half_of_4(group.d, r) * 0.25 * vec2<f32>(scale), vec2<f32>());
 }
 
@@ -126,7 +138,7 @@ fn load_unit(group: Group, g: u32, r: u32, u: u32) -> Unit { return unpack(load_
 struct Asked {
   raw : Raw, group : Group,
 }
-fn ask(row : u32, u : u32) -> Asked { return Asked(load_raw(row / 4u, row % 4u, u), load_group(row / 4u, u)); }
+fn ask(row : u32, u : u32) -> Asked { return Asked(load_raw(row / 4u, row % 4u, u), load_group(row / 4u, row % 4u, u)); }
 fn arrived(asked : Asked, row : u32, u : u32) -> Unit { return unpack(asked.raw, asked.group, row % 4u, u); }
 
 fn bytes_f32(w : u32) -> vec4<f32> { return vec4<f32>(unpack4xI8(w)); }
@@ -394,7 +406,7 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
   // What the end needs is on its way from the start.
   let first_output = wg_first * (OUTPUTS / WG_GROUPS);
   let own_y = y_before(min(m_first, m_count - 1u), min(first_output + local, N_OUTPUTS - 1u));
-  var next_group_0 = load_group(g_0, min(team_lane, 8u - 1u));
+  var next_group_0 = load_group(g_0, 0u, min(team_lane, 8u - 1u));
   var next_0_0 = load_raw(g_0, 0, min(team_lane, 8u - 1u));
   var next_0_1 = load_raw(g_0, 1, min(team_lane, 8u - 1u));
   var next_0_2 = load_raw(g_0, 2, min(team_lane, 8u - 1u));
@@ -428,7 +440,7 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
       let w_2 = unpack(next_0_2, next_group_0, 2, u);
       let w_3 = unpack(next_0_3, next_group_0, 3, u);
       let next = min(u + 32, 8u - 1u);
-      next_group_0 = load_group(g_0, next);
+      next_group_0 = load_group(g_0, 0u, next);
       next_0_0 = load_raw(g_0, 0, next);
       next_0_1 = load_raw(g_0, 1, next);
       next_0_2 = load_raw(g_0, 2, next);

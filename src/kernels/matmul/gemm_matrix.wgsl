@@ -123,7 +123,7 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
   let w_row_##p = (unit_row + p * (WG / STEP_UNITS)) % 4u;
 #endif
 #for a in 0..AHEAD
-  var group_##p##_##a = load_group(w_group_##p, UNIT_OF(begin + a * STEP_UNITS + unit));
+  var group_##p##_##a = load_group(w_group_##p, w_row_##p, UNIT_OF(begin + a * STEP_UNITS + unit));
   var w_##p##_##a = load_raw(w_group_##p, w_row_##p, UNIT_OF(begin + a * STEP_UNITS + unit));
 #endfor
 #endfor
@@ -159,7 +159,7 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
 #if WEIGHT_FLOAT
       w_##p##_##a = weights[w_row_##p + VEC_OF(next * 4u + vec)];
 #else
-      group_##p##_##a = load_group(w_group_##p, UNIT_OF(next + unit));
+      group_##p##_##a = load_group(w_group_##p, w_row_##p, UNIT_OF(next + unit));
       w_##p##_##a = load_raw(w_group_##p, w_row_##p, UNIT_OF(next + unit));
 #endif
 #endfor

@@ -6,6 +6,7 @@
 // before has done all but that last (matvec_handover.wgsl), and with B_NEXT this one does it for those after.
 // Formula of a unit of row r: y[r] += s * sum(q * x) + m * sum(x), s and m once or for each half of the unit (quant/planes.wgsl).
 #include "common/step.wgsl"
+#define ROWS_TOGETHER 1
 #include "quant/planes.wgsl"
 
 @group(0) @binding(B_W) var<storage, read> weights: array<vec4<u32>>;
@@ -196,7 +197,7 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
 #endfor
 #elif PREFETCH
 #for gi in 0..TEAM_GROUPS
-  var next_group_##gi = load_group(GROUP_AT(g_##gi, min(team_lane, X_UNITS - 1u)), UNIT_AT(min(team_lane, X_UNITS - 1u)));
+  var next_group_##gi = load_group(GROUP_AT(g_##gi, min(team_lane, X_UNITS - 1u)), 0u, UNIT_AT(min(team_lane, X_UNITS - 1u)));
 #for r in 0..4
   var next_##gi##_##r = load_raw(GROUP_AT(g_##gi, min(team_lane, X_UNITS - 1u)), r, UNIT_AT(min(team_lane, X_UNITS - 1u)));
 #endfor

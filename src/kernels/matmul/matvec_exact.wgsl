@@ -5,7 +5,7 @@
 #endif
 #for gi in 0..TEAM_GROUPS
     {
-      let group = load_group(GROUP_AT(g_##gi, u), UNIT_AT(u));
+      let group = load_group(GROUP_AT(g_##gi, u), 0u, UNIT_AT(u));
 #for r in 0..4
       let w_##r = load_unit(group, GROUP_AT(g_##gi, u), r, UNIT_AT(u));
 #endfor

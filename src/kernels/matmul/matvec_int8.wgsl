@@ -28,12 +28,12 @@
       let w_##r = unpack(next_##gi##_##r, next_group_##gi, r, UNIT_AT(u));
 #endfor
       let next = min(u + LANES, X_UNITS - 1u);
-      next_group_##gi = load_group(GROUP_AT(g_##gi, next), UNIT_AT(next));
+      next_group_##gi = load_group(GROUP_AT(g_##gi, next), 0u, UNIT_AT(next));
 #for r in 0..4
       next_##gi##_##r = load_raw(GROUP_AT(g_##gi, next), r, UNIT_AT(next));
 #endfor
 #else
-      let group = load_group(GROUP_AT(g_##gi, u), UNIT_AT(u));
+      let group = load_group(GROUP_AT(g_##gi, u), 0u, UNIT_AT(u));
 #for r in 0..4
       let w_##r = load_unit(group, GROUP_AT(g_##gi, u), r, UNIT_AT(u));
 #endfor

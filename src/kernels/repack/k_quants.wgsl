@@ -28,16 +28,26 @@ const SCALE = 208u;
 #endif
 
 #if defined(WEIGHT_Q2_K) || defined(WEIGHT_Q3_K) || defined(WEIGHT_Q6_K) || defined(WEIGHT_TQ2_0)
-// 64 elements (units 2p and 2p + 1 of the block) of a vec4 of plane q2. In the file, bits 2s of byte 32n + l are element
-// 128n + 32s + l.
-fn q2_vec4(at: u32, p: u32) -> vec4<u32> {
-  let start = at + 32u * (p / 2u);
-  let shift = vec4<u32>(4u * (p & 1u));
-  let a = file_vec4(start) >> shift;
-  let b = file_vec4(start + 16u) >> shift;
-  let low = vec4<u32>(0x03030303u);
-  let next = vec4<u32>(0x0c0c0c0cu);
-  return (a & low) | ((b & low) << vec4<u32>(2u)) | ((a & next) << vec4<u32>(2u)) | ((b & next) << vec4<u32>(4u));
+#define PAIRS 1
+// The pairs of bits of 16 elements of unit j, a byte each: the first (half 0) or the last ones. In the file, bits 2s of byte 32n + l are
+// element 128n + 32s + l.
+fn pairs(at: u32, j: u32, half: u32) -> vec4<u32> {
+  return (file_vec4(at + 32u * (j / 4u) + 16u * half) >> vec4<u32>(2u * (j % 4u))) & vec4<u32>(0x03030303u);
+}
+#endif
+#if defined(WEIGHT_Q2_K) || defined(WEIGHT_Q6_K) || defined(WEIGHT_TQ2_0)
+// Those as a word of plane q2.
+fn q2_word(p: vec4<u32>) -> u32 { return p.x | (p.y << 2u) | (p.z << 4u) | (p.w << 6u); }
+#endif
+#ifdef WEIGHT_Q3_K
+// The words of plane q3 of 32 elements, a byte each.
+fn q3_words(lo: vec4<u32>, hi: vec4<u32>) -> vec3<u32> {
+  let low = vec4<u32>(lo.w, hi.w, lo.w >> 2u, hi.w >> 2u) & vec4<u32>(0x03030303u, 0x03030303u, 0x01010101u, 0x01010101u);
+  return (lo.xyz << vec3<u32>(2u)) | (hi.xyz << vec3<u32>(5u)) | vec3<u32>(low.x, low.y, low.z | (low.w << 1u));
+}
+// Bit j of byte l is the top bit of element 32j + l: of 16 elements, where it stands in their values.
+fn top_bits(at: u32, j: u32, half: u32) -> vec4<u32> {
+  return ((file_vec4(at + 16u * half) >> vec4<u32>(j)) & vec4<u32>(0x01010101u)) << vec4<u32>(2u);
 }
 #endif
 
@@ -52,7 +62,7 @@ fn q4_vec4(at: u32, high: bool) -> vec4<u32> {
 }
 #endif
 
-#if defined(WEIGHT_Q3_K) || defined(WEIGHT_Q5_K)
+#ifdef WEIGHT_Q5_K
 // Bit j of byte l belongs to element 32j + l.
 fn h1_word(at: u32, j: u32) -> u32 {
   let shift = vec4<u32>(j);
@@ -100,12 +110,19 @@ fn scales_vec3(at: u32) -> vec3<u32> {
 fn repack_unit(g: u32, u: u32) {
   let j = u % 8u;  // unit in its block
   let block = g * (UNITS / 8u) + u / 8u;
-  var d: array<u32, 4>;
-#ifdef WEIGHT_Q3_K
-  var scales: array<vec3<u32>, 4>;
+  var d: vec4<u32>;
+#ifdef PAIRS
+  // A word of each row, as is all below that is put side by side.
+  var words: array<vec4<u32>, 3>;
 #endif
-#if defined(WEIGHT_Q3_K) || defined(WEIGHT_Q5_K)
-  var high: array<u32, 4>;
+#if defined(WEIGHT_Q2_K) || defined(WEIGHT_Q6_K)
+  var bytes: vec4<u32>;
+#endif
+#ifdef WEIGHT_Q3_K
+  var scales: array<vec4<u32>, 3>;
+#endif
+#ifdef WEIGHT_Q5_K
+  var high: vec4<u32>;
 #endif
   for (var r = 0u; r < 4u; r++) {
     let row = g * 4u + r;
@@ -114,35 +131,53 @@ fn repack_unit(g: u32, u: u32) {
 #if defined(WEIGHT_Q4_K) || defined(WEIGHT_Q5_K)
     put_vec4(PLANE_Q4, row * UNITS + u, q4_vec4(at + CODES + 32u * (j / 2u), (j & 1u) == 1u));
     if (j == 0u) { put_vec4(PLANE_HD, block * 4u + r, header_vec4(at)); }
-#else
-    if ((j & 1u) == 0u) { put_vec4(PLANE_Q2, row * (UNITS / 2u) + u / 2u, q2_vec4(at + CODES, j / 2u)); }
+#endif
+#ifdef WEIGHT_Q5_K
+    high[r] = h1_word(at + HIGH, j);
 #endif
 #ifdef WEIGHT_Q6_K
     put_vec4(PLANE_Q4, row * UNITS + u, q4_vec4(at + NIBBLES + 64u * (j / 4u) + 32u * (j & 1u), (j & 2u) == 2u));
 #endif
-#if defined(WEIGHT_Q2_K) || defined(WEIGHT_Q6_K)
-    if (j == 0u) { put_vec4(PLANE_SC, block * 4u + r, file_vec4(at + HEADER)); }
-#endif
 #ifdef WEIGHT_Q3_K
-    scales[r] = scales_vec3(at + HEADER);
+    let q = q3_words(pairs(at + CODES, j, 0u) | top_bits(at + HIGH, j, 0u), pairs(at + CODES, j, 1u) | top_bits(at + HIGH, j, 1u));
+    let s = scales_vec3(at + HEADER);
+#for w in 0..3
+    words[w][r] = q[w];
+    scales[w][r] = s[w];
+#endfor
+#elif defined(PAIRS)
+    words[0][r] = q2_word(pairs(at + CODES, j, 0u));
+    words[1][r] = q2_word(pairs(at + CODES, j, 1u));
 #endif
-#if defined(WEIGHT_Q3_K) || defined(WEIGHT_Q5_K)
-    high[r] = h1_word(at + HIGH, j);
+#if defined(WEIGHT_Q2_K) || defined(WEIGHT_Q6_K)
+    bytes[r] = file_u32(at + HEADER + 4u * (j / 2u));
 #endif
   }
-#if defined(WEIGHT_Q3_K) || defined(WEIGHT_Q5_K)
-  put_vec4(PLANE_H1, g * UNITS + u, vec4<u32>(high[0], high[1], high[2], high[3]));
+#ifdef WEIGHT_Q3_K
+#for w in 0..3
+  put_vec4(PLANE_Q3, (g * UNITS + u) * 3u + w, words[w]);
+#endfor
+#elif defined(PAIRS)
+#for w in 0..2
+  put_vec4(PLANE_Q2, (g * UNITS + u) * 2u + w, words[w]);
+#endfor
+#endif
+#ifdef WEIGHT_Q5_K
+  put_vec4(PLANE_H1, g * UNITS + u, high);
+#endif
+#if defined(WEIGHT_Q2_K) || defined(WEIGHT_Q6_K)
+  if ((j & 1u) == 0u) { put_vec4(PLANE_SC, g * (UNITS / 2u) + u / 2u, bytes); }
 #endif
   if (j != 0u) { return; }
 #ifdef WEIGHT_Q2_K
-  put_vec4(PLANE_DM4, block, vec4<u32>(d[0], d[1], d[2], d[3]));
+  put_vec4(PLANE_DM4, block, d);
 #endif
 #if defined(WEIGHT_Q3_K) || defined(WEIGHT_Q6_K) || defined(WEIGHT_TQ2_0)
-  put_halves(PLANE_D4, block, vec4<u32>(d[0], d[1], d[2], d[3]) & vec4<u32>(0xffffu));
+  put_halves(PLANE_D4, block, d & vec4<u32>(0xffffu));
 #endif
 #ifdef WEIGHT_Q3_K
 #for w in 0..3
-  put_vec4(PLANE_SC, block * 3u + w, vec4<u32>(scales[0][w], scales[1][w], scales[2][w], scales[3][w]));
+  put_vec4(PLANE_SC, block * 3u + w, scales[w]);
 #endfor
 #endif
 }
