@@ -7,8 +7,9 @@
 namespace puna::kernels {
 namespace {
 
-constexpr uint32_t kManyRows = 16384;  // of a weight
-constexpr uint32_t kFewRows = 128;     // of x, for few_rows()
+constexpr uint32_t kManyRows = 16384;      // of a weight
+constexpr uint32_t kVeryManyRows = 65536;  // of one: output layers
+constexpr uint32_t kFewRows = 128;         // of x, for few_rows()
 
 // As many workgroups that share K as give `enough` of them, and as suit.
 std::optional<MatrixTuning> shared_k(const gpu::DeviceInfo& device, const MatmulArgs& args,
@@ -197,8 +198,10 @@ MatmulTuning default_tuning(const gpu::DeviceInfo& device, const MatmulArgs& arg
   if (matvec.own_int8 && !software) {
     // Large workgroups, so that x is made bytes by few of them; long teams where there are few
     // rows, so that enough loads are in flight. H200, 8B q4_0: 468 tok/s, with workgroups of 128 to
-    // 256 343 to 423.
-    matvec.workgroup = std::min(512u, device.limits.max_workgroup_invocations);
+    // 256 343 to 423. An output layer of 128256 rows by 1024: 526 -> 532, others by 1024: 486 to
+    // 507.
+    matvec.workgroup =
+        std::min(n_rows >= kVeryManyRows ? 1024u : 512u, device.limits.max_workgroup_invocations);
     matvec.lanes = n_rows >= kManyRows ? subgroup : 2 * subgroup;
     // More lanes than units would be idle.
     while (matvec.lanes > subgroup && matvec.lanes >= 2 * n_units) matvec.lanes /= 2;
@@ -232,13 +235,13 @@ MatmulTuning default_tuning(const gpu::DeviceInfo& device, const MatmulArgs& arg
   }
   // Gated pairs need two groups in a workgroup.
   if (is_gated(args.epilogue) && matvec.lanes == matvec.workgroup) matvec.groups = 2;
-  if (matvec_workgroup_bytes(device, args, matvec) > device.limits.max_workgroup_bytes)
-    matvec.own_int8 = false;
+  const auto too_large = [&] {
+    return matvec_workgroup_bytes(device, args, matvec) > device.limits.max_workgroup_bytes;
+  };
+  if (matvec.own_int8 && too_large()) matvec.workgroup = std::min(matvec.workgroup, 512u);
+  if (too_large()) matvec.own_int8 = false;
   // Without whole subgroups every invocation keeps its sums in workgroup memory.
-  while (matvec_workgroup_bytes(device, args, matvec) > device.limits.max_workgroup_bytes &&
-         matvec.columns > 1) {
-    matvec.columns /= 2;
-  }
+  while (too_large() && matvec.columns > 1) matvec.columns /= 2;
   return tuning;
 }
 
@@ -248,6 +251,11 @@ MatmulTuning default_tuning(const gpu::DeviceInfo& device, const MatmulArgs& arg
 MatmulTuning suited(const gpu::DeviceInfo& device, const MatmulArgs& args, MatmulTuning tuning) {
   MatvecTuning& matvec = tuning.matvec;
   if (args.handed) matvec.own_int8 = false;
+  // Where x comes as bytes and nothing is handed on (q, k and v), a workgroup has little to do
+  // before and after its weights, and smaller ones are dealt more evenly. H200, 8B q4_0: 526 -> 531
+  // tok/s; by 128 530; what hands on is slower by less than 512 (491 to 515).
+  if (args.handed && !args.hands && args.max_rows == 1)
+    matvec.workgroup = std::min(matvec.workgroup, std::max(256u, 2 * matvec.lanes));
   const uint32_t largest = std::min(512u, device.limits.max_workgroup_invocations);
   while (args.hands && args.hands->form == XForm::kInt8 &&
          outputs_of(args, matvec) % quant::kUnit != 0) {
