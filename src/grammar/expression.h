@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -114,6 +115,15 @@ class Expressions {
     uint32_t least = 0, most = 0;
   };
   Split split(Expression e);
+  // A sequence of which one part has to match a repetition and something else, as texts of a
+  // pattern and of a length do.
+  struct LengthBound {
+    Expression texts{};    // the same without the repetition
+    Expression counted{};  // the same with any number of `one` in place of both
+    Expression before{}, one{}, behind{};
+    uint32_t least = 0, most = 0;
+  };
+  std::optional<LengthBound> length_bound(Expression e);
 
  private:
   friend class Derivatives;

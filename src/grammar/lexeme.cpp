@@ -9,6 +9,7 @@
 
 #include "base/check.h"
 #include "grammar/alive.h"
+#include "grammar/lengths.h"
 
 namespace puna::grammar {
 
@@ -18,6 +19,8 @@ namespace {
 constexpr uint32_t kMostUncounted = 4;
 // A state with fewer edges than this keeps only those.
 constexpr size_t kMostSparse = 4;
+// Lengths that make no more states than this are states, where a counter would leave texts out.
+constexpr uint64_t kMostLengthStates = 256;
 
 }  // namespace
 
@@ -34,9 +37,7 @@ class LexemeCompiler {
         deadline_(deadline) {}
 
   std::optional<Failure> compile(Expression of) {
-    lexeme_.class_of_ = survey_.classes.of;
-    lexeme_.states_.emplace_back();  // dead
-    lexeme_.states_.back().sparse = true;
+    begin();
     expressions_.push_back(e_.nothing());
     lexeme_.nullable_ = derivatives_.nullable(of, {});
     PUNA_CHECK(state_of(of) == Lexeme::kStart);
@@ -53,9 +54,43 @@ class LexemeCompiler {
     return {};
   }
 
+  // In place of compile().
+  void take_over(const LengthAutomaton& from) {
+    begin();
+    lexeme_.states_.resize(std::max(from.states.size(), size_t{1}) + 1);
+    lexeme_.states_[Lexeme::kStart].sparse = true;
+    for (uint32_t i = 0; i < from.states.size(); ++i) {
+      const LengthAutomaton::State& state = from.states[i];
+      Lexeme::State& out = lexeme_.states_[i + 1];
+      out.has_counter = state.inside;
+      out.least = state.least;
+      out.most = state.most;
+      if (state.accepts)
+        out.accept = state.ends_when_enough ? Lexeme::Accept::kWhenEnough : Lexeme::Accept::kAlways;
+      row_.assign(survey_.classes.any.size(), Lexeme::Edge());
+      for (const LengthAutomaton::Edge& edge : state.edges) {
+        Lexeme::Edge& made = row_[edge.cls];
+        made.to = (edge.to + 1) & 0x7FFFFFF;
+        const CounterStep step = edge.begins ? CounterStep::kNext : CounterStep::kSame;
+        made.step = static_cast<uint32_t>(step) & 3;
+        made.needs_more = edge.needs_more ? 1 : 0;
+        made.needs_enough = edge.needs_enough ? 1 : 0;
+      }
+      put_row(i + 1, state.edges.size());
+    }
+    lexeme_.nullable_ = lexeme_.accepts({Lexeme::kStart, 0});
+    finish();
+  }
+
   Lexeme take() { return std::move(lexeme_); }
 
  private:
+  void begin() {
+    lexeme_.class_of_ = survey_.classes.of;
+    lexeme_.states_.emplace_back();  // dead
+    lexeme_.states_.back().sparse = true;
+  }
+
   uint32_t state_of(Expression of) {
     const auto [at, is_new] = ids_.try_emplace(of.id, static_cast<uint32_t>(expressions_.size()));
     if (is_new) {
@@ -117,13 +152,19 @@ class LexemeCompiler {
       edge.to = state_of(derivatives_.settled(*to)) & 0x7FFFFFF;
       ++n_edges;
     }
+    put_row(id, n_edges);
+    return true;
+  }
+
+  // Keeps the edges of a state that are in row_.
+  void put_row(uint32_t id, size_t n_edges) {
     Lexeme::State& out = lexeme_.states_[id];
     out.sparse = n_edges <= kMostSparse;
     out.n_kept = static_cast<uint8_t>(out.sparse ? n_edges : 0);
     if (!out.sparse) {
       out.edges = static_cast<uint32_t>(lexeme_.edges_.size());
       lexeme_.edges_.insert(lexeme_.edges_.end(), row_.begin(), row_.end());
-      return true;
+      return;
     }
     out.edges = static_cast<uint32_t>(lexeme_.sparse_.size());
     for (uint32_t cls = 0; cls < row_.size(); ++cls) {
@@ -131,7 +172,6 @@ class LexemeCompiler {
       lexeme_.sparse_classes_.push_back(static_cast<uint8_t>(cls));
       lexeme_.sparse_.push_back(row_[cls]);
     }
-    return true;
   }
 
   // Calls each(edge, class) for those that lead somewhere.
@@ -194,11 +234,73 @@ class LexemeCompiler {
   std::vector<Lexeme::Edge> row_;
 };
 
+namespace {
+
+// The state of `counted` in which the characters of a bound begin. Nothing: there is none, or from
+// the bytes alone it cannot be told where a character begins.
+std::optional<uint32_t> state_between(Derivatives& derivatives, const Lexeme& counted,
+                                      const Expressions::LengthBound& bound) {
+  const Expressions& e = derivatives.expressions();
+  LexemePlace at{Lexeme::kStart, 0};
+  for (Expression rest = bound.before;
+       !e.nullable(rest) || derivatives.first_bytes(rest).size() > 0;) {
+    if (e.nullable(rest) || derivatives.first_bytes(rest).size() != 1) return {};
+    uint8_t byte = 0;
+    while (!derivatives.first_bytes(rest).contains(byte)) ++byte;
+    rest = derivatives.derive(rest, byte, {});
+    at = counted.step(at, byte);
+  }
+  ByteSet either = derivatives.first_bytes(bound.one);
+  either &= derivatives.first_bytes(bound.behind);
+  if (at.state == Lexeme::kDead || !either.empty()) return {};
+  return at.state;
+}
+
+}  // namespace
+
+// Of texts with a bounded length, as far as it can be counted. The repetition is left out of an
+// automaton, which is small then, and its bounds are told by a counter.
+base::Result<std::optional<Lexeme>> Lexeme::with_length(Derivatives& derivatives, Expression of,
+                                                        const Limits& limits,
+                                                        const Deadline& deadline) {
+  const auto bound = derivatives.expressions().length_bound(of);
+  if (!bound) return std::nullopt;
+  derivatives.count_from(kUnbounded);
+  const Survey survey =
+      derivatives.survey(derivatives.expressions().sequence({bound->texts, bound->counted}));
+  std::vector<Lexeme> parts;
+  for (const Expression part : {bound->texts, bound->counted, bound->one}) {
+    LexemeCompiler compiler(derivatives, survey, limits, deadline);
+    // What is too large without the bound is compiled with it, whose error tells of it.
+    if (compiler.compile(part)) return std::nullopt;
+    parts.push_back(compiler.take());
+  }
+  // No character is the beginning of another.
+  for (const State& state : parts[2].states_) {
+    if (state.accept != Accept::kNever && state.n_edges > 0) return std::nullopt;
+  }
+  const auto between = state_between(derivatives, parts[1], *bound);
+  if (!between || parts[2].nullable_) return std::nullopt;
+  PUNA_TRY(const auto counted, count_lengths({parts[0], parts[1], *between,
+                                              derivatives.first_bytes(bound->one), survey.classes},
+                                             *bound, limits, deadline));
+  if (!counted) return std::nullopt;
+  if (!counted->exact && uint64_t{counted->states.size()} * bound->most <= kMostLengthStates)
+    return std::nullopt;
+  LexemeCompiler compiler(derivatives, survey, limits, deadline);
+  compiler.take_over(*counted);
+  return compiler.take();
+}
+
 base::Result<Lexeme> Lexeme::compile(Derivatives& derivatives, Expression of, std::string_view name,
                                      const Limits& limits, const Deadline& deadline,
                                      bool& too_many_states) {
   too_many_states = false;
   const Survey survey = derivatives.survey(of);
+  if (survey.has_logic && !survey.counts.empty()) {
+    PUNA_TRY(auto counted, with_length(derivatives, of, limits, deadline));
+    if (counted) return *std::move(counted);
+  }
   // Counters for all that is repeated often, for the largest only, for none. With intersections a
   // counter does not tell which texts can still be completed.
   std::vector<uint32_t> attempts;

@@ -99,6 +99,10 @@ class Lexeme {
 
  private:
   friend class LexemeCompiler;
+  static base::Result<std::optional<Lexeme>> with_length(Derivatives& derivatives, Expression of,
+                                                         const Limits& limits,
+                                                         const Deadline& deadline);
+
   std::array<uint8_t, 256> class_of_{};
   bool nullable_ = false;
   bool matches_some_ = false;

@@ -9,6 +9,8 @@
 #include <random>
 #include <set>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "base/utf8.h"
 
@@ -179,6 +181,44 @@ TEST_CASE("The automaton of an expression accepts what the expression matches") 
   }
   CHECK(n_counted > 20);
   CHECK(n_matched > 150);
+}
+
+TEST_CASE("Lengths of what matches something else too are counted") {
+  Expressions e;
+  const Expression word = e.repeat(e.bytes(ByteSet::range('a', 'z')), 1, kUnbounded);
+  const Expression more = e.repeat(e.sequence({e.literal("-"), word}), 0, kUnbounded);
+  const Expression names = e.sequence({word, more});
+  const Lexeme lexeme = compiled(e, e.both(names, e.repeat(e.any_character(), 6, 900)));
+  CHECK(lexeme.has_counters());
+  CHECK(lexeme.n_states() < 20);
+  const auto a = [](size_t n) { return std::string(n, 'a'); };
+  const std::vector<std::string> valid = {a(6), "a-a-aa", a(899), a(890) + "-aa"};
+  const std::vector<std::string> invalid = {a(5),          "a.com",         a(901),
+                                            a(899) + "-a", a(897) + ".com", a(6) + "-"};
+  for (const std::string& text : valid) CHECK_MESSAGE(accepts(lexeme, text), text);
+  for (const std::string& text : invalid) CHECK_MESSAGE(!accepts(lexeme, text), text);
+  // Where an end of the automaton is nearer than one of enough characters, counts are states.
+  const Expression hosts = e.sequence({word, e.optional(e.literal(".com"))});
+  const Lexeme few = compiled(e, e.both(hosts, e.repeat(e.any_character(), 6, 90)));
+  CHECK_FALSE(few.has_counters());
+  CHECK(accepts(few, "aa.com"));
+  CHECK(accepts(few, a(86) + ".com"));
+  CHECK_FALSE(accepts(few, "a.com"));
+  // Wherever a text is, it comes to an end.
+  std::mt19937 rng(1);
+  for (int run = 0; run < 50; ++run) {
+    LexemePlace at{Lexeme::kStart, 0};
+    for (int n = 0; n < 1000; ++n) {
+      std::vector<LexemePlace> next;
+      for (const char c : std::string_view("aaa-")) {
+        const LexemePlace to = lexeme.step(at, static_cast<uint8_t>(c));
+        if (to.state != Lexeme::kDead) next.push_back(to);
+      }
+      if (next.empty()) break;
+      at = next[rng() % next.size()];
+    }
+    CHECK(lexeme.accepts(at));
+  }
 }
 
 TEST_CASE("No state of an intersection is a dead end") {

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "grammar/json_schema/json_schema.h"
 #include "grammar/matcher.h"
 #include "grammar/regex.h"
 
@@ -34,6 +35,32 @@ std::shared_ptr<const GrammarVocabulary> vocabulary() {
   texts.emplace_back();
   const auto end = static_cast<int32_t>(texts.size() - 1);
   return std::make_shared<const GrammarVocabulary>(texts, std::vector<int32_t>{end}, nullptr);
+}
+
+// Holds each mask along a few texts of the grammar against each token tried.
+void check_masks(const std::shared_ptr<const GrammarVocabulary>& tokens,
+                 const std::shared_ptr<const Grammar>& grammar, std::string_view name, int runs,
+                 int steps, std::mt19937& rng) {
+  const auto masks = std::make_shared<Masks>(tokens);
+  for (int run = 0; run < runs; ++run) {
+    Matcher matcher(grammar, masks);
+    std::string text;
+    for (int step = 0; step < steps; ++step) {
+      const auto bits = matcher.allowed();
+      std::vector<int32_t> ids;
+      for (uint32_t id = 0; id + 1 < tokens->n_tokens(); ++id) {
+        const std::string token(tokens->text(id));
+        const bool allowed = (bits[id / 32] >> id % 32 & 1) != 0;
+        CHECK_MESSAGE(allowed == accepts_prefix(grammar, text + token),
+                      name << ": " << text << " + " << token);
+        if (allowed) ids.push_back(static_cast<int32_t>(id));
+      }
+      if (ids.empty()) break;
+      const int32_t id = ids[rng() % ids.size()];
+      matcher.take(id);
+      text += tokens->text(static_cast<uint32_t>(id));
+    }
+  }
 }
 
 }  // namespace
@@ -63,25 +90,25 @@ TEST_CASE("Masks of expressions whose states repeat are those of their bytes") {
     const auto grammar =
         regex_grammar(row.regex, {.lexeme_states = row.lexeme_states, .compile_ms = 0});
     REQUIRE_MESSAGE(grammar.has_value(), row.regex << ": " << grammar.error().text());
-    const auto masks = std::make_shared<Masks>(tokens);
-    for (int run = 0; run < 3; ++run) {
-      Matcher matcher(*grammar, masks);
-      std::string text;
-      for (int step = 0; step < 8; ++step) {
-        const auto bits = matcher.allowed();
-        std::vector<int32_t> ids;
-        for (uint32_t id = 0; id + 1 < tokens->n_tokens(); ++id) {
-          const std::string token(tokens->text(id));
-          const bool allowed = (bits[id / 32] >> id % 32 & 1) != 0;
-          CHECK_MESSAGE(allowed == accepts_prefix(*grammar, text + token),
-                        row.regex << ": " << text << " + " << token);
-          if (allowed) ids.push_back(static_cast<int32_t>(id));
-        }
-        if (ids.empty()) break;
-        const int32_t id = ids[rng() % ids.size()];
-        matcher.take(id);
-        text += tokens->text(static_cast<uint32_t>(id));
-      }
-    }
+    check_masks(tokens, *grammar, row.regex, 3, 8, rng);
+  }
+}
+
+TEST_CASE("Masks of texts of a pattern and a length are those of their bytes") {
+  const auto tokens = vocabulary();
+  static constexpr const char* kSchemas[] = {
+      R"({"type": "string", "pattern": "^\\S+$", "minLength": 3, "maxLength": 20})",
+      R"({"type": "string", "pattern": "^[az]+(@[ab0.]+)*$", "maxLength": 70})",
+      R"({"type": "string", "pattern": "z.*\\.", "minLength": 9, "maxLength": 60})",
+      R"({"type": "string", "pattern": "^([^@]*@)?[a0]*\\.z{3}$", "minLength": 30, "maxLength": 90})",
+      R"({"type": "string", "pattern": "^[^@]+@[^@]+$", "minLength": 12})",
+  };
+  JsonSchemaOptions options;
+  options.limits.compile_ms = 0;
+  std::mt19937 rng(5);
+  for (const char* schema : kSchemas) {
+    const auto grammar = compile_json_schema_text(schema, options);
+    REQUIRE_MESSAGE(grammar.has_value(), schema << ": " << grammar.error().text());
+    check_masks(tokens, *grammar, schema, 3, 40, rng);
   }
 }

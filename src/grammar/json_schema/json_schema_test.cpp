@@ -102,6 +102,30 @@ TEST_CASE("numbers keep their bounds and steps") {
   });
 }
 
+TEST_CASE("lengths beside formats and expressions make no state for each") {
+  const std::string path(300, 'x');
+  const std::string long_url = "\"https://a.bc/" + path + "\"";
+  const std::string longer_url = "\"https://a.bc/" + std::string(2070, 'x') + "\"";
+  const std::string words = "\"" + path.substr(0, 255) + "\"", too_long = "\"" + path + "\"";
+  check({
+      {R"({"type": "string", "format": "uri", "minLength": 1, "maxLength": 2083})",
+       {"\"a:\"", long_url.c_str()},
+       {"\"\"", "\"a\"", longer_url.c_str()}},
+      {R"({"type": "string", "format": "email", "minLength": 5, "maxLength": 254})",
+       {"\"a@b.c\"", "\"first.last@example.org\""},
+       {"\"a@bc\"", "\"ab\""}},
+      {R"({"type": "string", "format": "hostname", "maxLength": 30})",
+       {"\"a\"", "\"www.example.org\""},
+       {"\"\"", "\"abcdefghij.abcdefghij.abcdefghij\""}},
+      {R"({"type": "string", "pattern": "^\\S+$", "minLength": 3, "maxLength": 255})",
+       {"\"abc\"", "\"\\\"é😀\"", words.c_str()},
+       {"\"ab\"", "\"a c\"", too_long.c_str()}},
+      {R"({"type": "string", "pattern": "foo.*bar", "maxLength": 100})",
+       {"\"foobar\"", "\"-foo\\\\bar\""},
+       {"\"foo\"", "\"barfoo\""}},
+  });
+}
+
 TEST_CASE("strings keep their lengths, expressions and formats") {
   check({
       {R"({"type": "string", "minLength": 2, "maxLength": 3})",

@@ -48,7 +48,7 @@ constexpr Keyword kKeywords[] = {
     {"unevaluatedItems", kKept, kSchema, "Not beside `contains`."},
 
     {"minLength", kKept, kNothing, "In characters."},
-    {"maxLength", kKept, kNothing, "In characters."},
+    {"maxLength", kKept, kNothing, "In characters; beside `pattern` or `format` see below."},
     {"pattern", kKept, kNothing,
      "An expression of ECMA-262 without look-around and back-references, found anywhere unless "
      "it has anchors."},

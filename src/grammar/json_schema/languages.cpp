@@ -42,11 +42,18 @@ struct PlacesHash {
   }
 };
 
+// The count from which on no state of a lexeme has too few.
+uint32_t enough_for_all(const Lexeme& lexeme) {
+  uint32_t out = 0;
+  for (uint32_t id = 0; id < lexeme.n_states(); ++id) out = std::max(out, lexeme.state(id).least);
+  return out;
+}
+
 // The place with a count that says no more than what depends on it.
-LexemePlace with_plain_count(const Lexeme& lexeme, LexemePlace at) {
+LexemePlace with_plain_count(const Lexeme& lexeme, uint32_t enough, LexemePlace at) {
   const Lexeme::State& state = lexeme.state(at.state);
   if (!state.has_counter) return {at.state, 0};
-  return {at.state, state.most == kUnbounded ? std::min(at.count, state.least) : at.count};
+  return {at.state, state.most == kUnbounded ? std::min(at.count, enough) : at.count};
 }
 
 // Without the states from which none that accepts is reached; the first stays the start.
@@ -189,11 +196,13 @@ base::Result<std::optional<Expression>> Languages::product(Expression a, Express
   for (uint32_t byte = 0; byte < classes.of.size(); ++byte)
     members[classes.of[byte]].add(static_cast<uint8_t>(byte));
   std::vector<Lexeme> lexemes;
+  std::array<uint32_t, 2> enough{};
   for (const Expression each : {a, b}) {
     bool too_many_states = false;
     auto lexeme = Lexeme::compile(derivatives_, each, "", limits_, deadline_, too_many_states);
     if (!lexeme && too_many_states) return std::nullopt;
     if (!lexeme) return std::unexpected(std::move(lexeme.error()));
+    enough[lexemes.size()] = enough_for_all(*lexeme);
     lexemes.push_back(*std::move(lexeme));
   }
   const LexemePlace start{Lexeme::kStart, 0};
@@ -210,7 +219,7 @@ base::Result<std::optional<Expression>> Languages::product(Expression a, Express
     for (size_t cls = 0; cls < members.size(); ++cls) {
       Places to{};
       for (size_t i = 0; i < to.size(); ++i)
-        to[i] = with_plain_count(lexemes[i], lexemes[i].step(at[i], classes.any[cls]));
+        to[i] = with_plain_count(lexemes[i], enough[i], lexemes[i].step(at[i], classes.any[cls]));
       if (to[0].state == Lexeme::kDead || to[1].state == Lexeme::kDead) continue;
       const auto [known, is_new] = ids.try_emplace(to, static_cast<uint32_t>(places.size()));
       if (is_new) places.push_back(to);

@@ -132,6 +132,10 @@ TEST_CASE("numbers of arguments are short, and a length is kept beside marks") {
             "minLength": 4}}})",
         notation, {"{\"s\":\"<end\"}", "{\"s\":\"<<<end >\"}"},
         {"{\"s\":\"<en\"}", "{\"s\":\"<<end>\"}"});
+  check(R"({"type": "object", "properties": {"s": {"type": "string", "minLength": 4,
+            "pattern": "^(é|[a-z]+<)+$"}}})",
+        notation, {"{\"s\":\"ééab<\"}", "{\"s\":\"a<end<éé\"}", "{\"s\":\"éééé\"}"},
+        {"{\"s\":\"ab<\"}", "{\"s\":\"ééé\"}", "{\"s\":\"abcd\"}"});
   // What a pattern leaves no way to end is not begun.
   check(R"({"type": "object", "properties": {"s": {"pattern": "^(a|b<end.{1,9})$"}}})", notation,
         {"{\"s\":\"a\"}", "{\"s\":\"b<end?\"}"}, {"{\"s\":\"b<end>\"}"});
