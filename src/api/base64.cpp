@@ -2,11 +2,13 @@
 
 #include <array>
 #include <cstdint>
+#include <string>
 
 namespace puna::api {
 namespace {
 
 constexpr uint8_t kNone = 0xff;
+constexpr std::string_view kLineEnds = "\r\n";
 
 constexpr std::array<uint8_t, 256> make_values() {
   std::array<uint8_t, 256> out{};
@@ -24,6 +26,12 @@ constexpr std::array<uint8_t, 256> kValues = make_values();
 }  // namespace
 
 std::optional<std::vector<std::byte>> from_base64(std::string_view text) {
+  std::string in_one_line;
+  if (text.find_first_of(kLineEnds) != std::string_view::npos) {
+    in_one_line = text;
+    std::erase_if(in_one_line, [](char c) { return kLineEnds.contains(c); });
+    text = in_one_line;
+  }
   const bool padded = text.ends_with('=');
   if (padded && text.size() % 4 != 0) return std::nullopt;
   for (int i = 0; i < 2 && text.ends_with('='); ++i) text.remove_suffix(1);

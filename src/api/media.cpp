@@ -55,7 +55,7 @@ MediaFile file_of(std::string_view field, std::vector<std::byte> bytes, Sense se
 std::unexpected<base::Error> no_base64(std::string_view field, std::string_view text) {
   return base::fail(
       ErrorCode::kInvalidArgument,
-      fmt::format("The field \"{}\" has {} characters that are no base64.", field, text.size()));
+      fmt::format("The field \"{}\" is no base64 ({} characters).", field, text.size()));
 }
 
 Result<std::vector<std::byte>> bytes_of(std::string_view field, std::string_view text) {
@@ -121,7 +121,9 @@ Result<MediaFile> media_of_url(std::string_view field, std::string_view url, Sen
                     field, url.substr(0, 20)));
   }
   const size_t comma = url.find(',');
-  if (comma == std::string_view::npos || !url.substr(0, comma).ends_with(";base64")) {
+  static constexpr std::string_view kCoding = ";base64";
+  if (comma == std::string_view::npos || comma < kCoding.size() ||
+      !begins_as(url.substr(comma - kCoding.size()), kCoding)) {
     return base::fail(ErrorCode::kInvalidArgument,
                       fmt::format("The field \"{}\" is a data: URL that is not in base64.", field));
   }

@@ -81,7 +81,9 @@ TEST_CASE("base64 is read with and without padding, and nothing else is") {
   CHECK(read("YWI") == "ab");
   CHECK(read("YWJj") == "abc");
   CHECK(read("+/+/") == read("-_-_"));
-  for (const char* wrong : {"Y", "YQ=", "=", "====", "YQ==YQ==", "YW J", "YWJj\n", "Y\xc3\xa4"})
+  CHECK(read("YW\r\nJj\nYQ==\n") == "abca");
+  CHECK(read("\n") == "");
+  for (const char* wrong : {"Y", "YQ=", "=", "====", "YQ==YQ==", "YW J", "YWJj\t", "Y\xc3\xa4"})
     CHECK_MESSAGE(read(wrong) == "none", wrong);
 }
 
@@ -90,7 +92,7 @@ TEST_CASE("a chat's parts stand in its text") {
       {"role": "system", "content": "b"},
       {"role": "user", "content": [
         {"type": "text", "text": "aa"},
-        {"type": "image_url", "image_url": {"url": "data:image/png;base64,WA==", "detail": "low"}},
+        {"type": "image_url", "image_url": {"url": "Data:image/png;Base64,WA\n==", "detail": "low"}},
         {"type": "text", "text": "a"},
         {"type": "input_audio", "input_audio": {"data": "WQ==", "format": "wav"}},
         {"type": "image_url", "image_url": {"url": "https://example.org/a.png"}}]}])");
@@ -99,6 +101,8 @@ TEST_CASE("a chat's parts stand in its text") {
 }
 
 TEST_CASE("parts that cannot be read are refused by name") {
+  CHECK(refused_part(R"({"type": "text"})")
+            .starts_with("The field \"text\" is null, but has to be a text."));
   CHECK(refused_part(R"({"type": "image_url", "image_url": "data:,"})")
             .starts_with("The field \"image_url\" is \"data:,\", but has to be an object"));
   CHECK(refused_part(R"({"type": "image_url", "image_url": {"url": "data:image/png,x"}})")
@@ -110,7 +114,7 @@ TEST_CASE("parts that cannot be read are refused by name") {
                          "detail": "best"}})")
             .starts_with("The field \"detail\" is \"best\""));
   CHECK(refused_part(R"({"type": "input_audio", "input_audio": {"data": "?"}})")
-            .starts_with("The field \"input_audio\" has 1 characters that are no base64."));
+            .starts_with("The field \"input_audio\" is no base64 (1 characters)."));
   CHECK(refused_part(R"({"type": "input_audio", "input_audio": {"format": "wav"}})")
             .starts_with("The field \"data\" is null, "));
   CHECK(refused_part(R"({"type": "input_audio", "input_audio": {"data": "WA==",

@@ -56,7 +56,6 @@ Result<std::string> text_of_content(std::string_view field, const Json& parts) {
 // Puts files where their markers stand.
 Result<void> place_media(const Json& data, Prompt& prompt) {
   PUNA_TRY(const std::vector<MediaFile> files, media_of_list("multimodal_data", data));
-  if (files.empty()) return {};
   service::UnmarkedText unmarked = service::take_marks(*prompt.text, media_marker());
   if (unmarked.places.size() != files.size()) {
     return base::fail(

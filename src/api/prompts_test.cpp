@@ -60,6 +60,11 @@ TEST_CASE("a prompt is a text, ids or both, and several are a list of such") {
   CHECK(prompt.media[1].at == 3);
   CHECK(prompt.media[1].file->sense == models::Sense::kSounds);
   CHECK(tokens_of(prompt, model).error().code == ErrorCode::kUnsupported);
+  const auto missing =
+      read(fmt::format(R"({{"prompt_string": "a{}", "multimodal_data": []}})", media_marker()));
+  REQUIRE_FALSE(missing.has_value());
+  CHECK(missing.error().message.starts_with(
+      "The field \"multimodal_data\" has 0 files, but \"prompt_string\" has 1 markers "));
   const auto unmarked = read(R"({"prompt_string": "a<__media__>", "multimodal_data": ["AA=="]})");
   REQUIRE(!unmarked.has_value());
   CHECK(unmarked.error().message.starts_with(

@@ -316,7 +316,7 @@ TEST_CASE("what a body may not say is refused with its name and the message's nu
   CHECK(block("user", R"({"type": "image", "source": {}})")
             .starts_with("The field \"type\" is null, "));
   CHECK(block("user", R"({"type": "image", "source": {"type": "base64", "data": "?"}})")
-            .starts_with("The field \"data\" has 1 characters that are no base64."));
+            .starts_with("The field \"data\" is no base64 (1 characters)."));
   CHECK(block("user", R"({"type": "image", "source": {"type": "url", "url": "file:///a.png"}})")
             .starts_with("The field \"url\" begins with \"file:///a.png\", but "));
   CHECK(block("user", R"({"type": "document", "source": {"type": "base64",

@@ -205,7 +205,7 @@ TEST_CASE("what messages may not say is refused with its name and their number")
   CHECK(error(R"({"role": 1})").starts_with("The field \"role\" is 1, "));
   CHECK(error(R"({"role": "user", "content": ["Hi"]})").starts_with("The field \"content\" is "));
   CHECK(error(R"({"role": "user", "images": ["A?AA"]})") ==
-        "The field \"images\" has 4 characters that are no base64. - While reading message 1");
+        "The field \"images\" is no base64 (4 characters). - While reading message 1");
   CHECK(error(R"({"role": "assistant", "tool_calls": [1]})")
             .starts_with("The field \"tool_calls\" is 1, "));
   CHECK(error(R"({"role": "assistant", "tool_calls": [{}]})")

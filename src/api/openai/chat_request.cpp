@@ -86,7 +86,8 @@ Result<Content> read_parts(const Json& parts) {
     PUNA_TRY(MediaFile media, media_of_part(part));
     if (media) {
       out.add(std::move(media));
-    } else if (type && *type == Json("text") && text && text->is_string()) {
+    } else if (type && *type == Json("text")) {
+      if (!text || !text->is_string()) return refuse_field("text", text ? *text : Json(), "a text");
       out.text += text->string();
     } else {
       return cannot(
