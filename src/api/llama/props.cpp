@@ -34,9 +34,11 @@ void set_template(Json& out, const service::LoadedModel& model) {
 
 Json props_json(const ServedModel& served) {
   const service::LoadedModel& model = served.loaded();
+  Json params = settings_json(model.defaults.request, /*stream=*/false);
+  // As a request would have to say it: -1 is drawn.
+  params.set("seed", model.defaults.seed ? static_cast<int64_t>(*model.defaults.seed) : -1);
   Json defaults = Json::object();
-  defaults.set("params", settings_json(model.defaults.request, /*stream=*/false))
-      .set("n_ctx", model.context());
+  defaults.set("params", std::move(params)).set("n_ctx", model.context());
   Json out = Json::object();
   out.set("default_generation_settings", std::move(defaults));
   out.set("total_slots", served.n_texts).set("model_alias", served.id);
