@@ -83,8 +83,7 @@ int status_of(ErrorCode code) {
       return 400;
     case ErrorCode::kNotFound:
       return 404;
-    case ErrorCode::kCancelled:
-      return 499;
+    case ErrorCode::kCancelled:  // by the server: a client that has left reads nothing
     case ErrorCode::kOutOfMemory:
     case ErrorCode::kDeviceLost:
       return 503;

@@ -12,7 +12,7 @@ namespace puna::api {
 
 enum class Dialect : uint8_t { kOpenAi, kAnthropic, kOllama, kLlama };
 
-// 400 for what the request says, 404, 499 for a client that has left, 500, 503.
+// 400 for what the request says, 404, 500, 503 for what may go better another time.
 int status_of(base::ErrorCode code);
 
 // The body for an error with a status:

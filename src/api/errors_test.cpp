@@ -25,6 +25,16 @@ TEST_CASE("what a server was given to work with is no fault of a request") {
   CHECK(status_of(base::ErrorCode::kSetUp) == 500);
 }
 
+TEST_CASE("what the server has ended is no fault of a request, and may be tried again") {
+  const base::Error error{base::ErrorCode::kCancelled, "The server ends.", {}};
+  CHECK(status_of(error.code) == 503);
+  CHECK(error_body(Dialect::kOpenAi, error).dump() ==
+        R"({"error":{"message":"The server ends.","type":"unavailable_error","param":null,)"
+        R"("code":503}})");
+  CHECK(error_body(Dialect::kAnthropic, error).dump() ==
+        R"({"type":"error","error":{"type":"overloaded_error","message":"The server ends."}})");
+}
+
 TEST_CASE("a model that there is not is told in the words of a dialect, where it has some") {
   const base::Error error{base::ErrorCode::kNotFound, "Did you mean another?", {}};
   CHECK(no_such_model(Dialect::kOpenAi, "x", error).text() == "Did you mean another?");

@@ -9,7 +9,6 @@ api::HttpReply error_reply(api::Dialect dialect, const base::Error& error) {
   base::Error shown = error;
   shown.message = api::without_paths(shown.message);
   for (std::string& line : shown.context) line = api::without_paths(line);
-  if (error.code == base::ErrorCode::kCancelled) return error_reply(dialect, 503, shown.text());
   return api::HttpReply::json(api::error_body(dialect, shown), api::status_of(error.code));
 }
 
