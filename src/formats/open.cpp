@@ -73,6 +73,9 @@ Task<Result<ModelFile>> open_with(std::string path, OpenOptions options, Load lo
   std::vector<std::string> paths;
   const OpenPart open = [options, &paths](const std::string& part) {
     auto source = options.map ? io::map_file(part) : io::open_file(part);
+    // The part of a split file that is given is opened to see that it is one, and again in its
+    // turn.
+    std::erase(paths, part);
     if (source) paths.push_back(part);
     return source;
   };

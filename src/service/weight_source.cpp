@@ -128,15 +128,29 @@ Result<WeightSource> from_name(const Store& store, const std::string& name,
   return from_stored(store, stored, options);
 }
 
-// A file or folder that `from` names; none where there is nothing by that name.
-std::optional<std::string> path_of(const std::string& from, const std::string& folder) {
+// Whether it is written as no name of a model is.
+bool looks_like_path(std::string_view from) {
+  return from.starts_with('/') || from.starts_with('.') || from.starts_with('~') ||
+         from.ends_with(".gguf");
+}
+
+// A file or folder that `from` names; none where there is nothing by that name, and it may be that
+// of a model. Errors: kNotFound, kIo where nobody can look.
+Result<std::optional<std::string>> path_of(const std::string& from, const std::string& folder) {
   if (from.contains('\0')) return std::nullopt;
   fs::path path(from);
   if (from == "~" || from.starts_with("~/"))
     path = fs::path(store::variable("HOME")) / from.substr(std::min<size_t>(2, from.size()));
   if (path.is_relative()) path = fs::path(folder.empty() ? "." : folder) / path;
   std::error_code error;
-  return fs::exists(path, error) ? std::optional(path.string()) : std::nullopt;
+  if (fs::exists(path, error)) return path.string();
+  if (!looks_like_path(from)) return std::nullopt;
+  if (error) {
+    return base::fail(ErrorCode::kIo, fmt::format("\"{}\" cannot be opened: {}.",
+                                                  base::printable(from), error.message()));
+  }
+  return base::fail(ErrorCode::kNotFound, fmt::format("There is no file or folder \"{}\".",
+                                                      base::printable(path.string())));
 }
 
 Result<WeightSource> from_files(const Store& store, const CreateRequest& request,
@@ -229,7 +243,10 @@ Result<WeightSource> find_weights(const Store& store, const CreateRequest& reque
   if (from.empty()) return from_files(store, request, options);
   WeightSource out;
   for (size_t i = 0; i < from.size(); ++i) {
-    const auto path = request.paths ? path_of(from[i], request.folder) : std::nullopt;
+    std::optional<std::string> path;
+    if (request.paths) {
+      PUNA_TRY(path, path_of(from[i], request.folder));
+    }
     if (i > 0) {
       if (!path)
         return base::fail(ErrorCode::kNotFound,

@@ -12,7 +12,7 @@ import urllib.error
 import urllib.request
 
 from own_home import MODEL, PUNA, OwnHome
-from tiny_gguf import F32, U32, Gguf
+from tiny_gguf import F32, I32, U16, U32, Gguf, value, write_gguf
 
 GOLDENS = MODEL.parent
 
@@ -109,6 +109,20 @@ class Create(OwnHome):
         self.assertEqual(made.stderr.splitlines()[0], "converting model")
         self.assertEqual(self.shown("folder")["details"]["format"], "gguf")
 
+    def test_a_model_is_made_of_all_parts_of_a_split_file(self):
+        model = Gguf(MODEL)
+        ends = [tensor[3] for tensor in model.tensors[1:]] + [len(model.tensor_data)]
+        tensors = [(name, shape, kind, model.tensor_data[at:end]) for (name, shape, kind, at), end in zip(model.tensors, ends)]
+        for number, (pairs, part) in enumerate([(model.pairs, []), ({}, tensors[:5]), ({}, tensors[5:])]):
+            said = {"split.no": value(U16, number), "split.count": value(U16, 3), "split.tensors.count": value(I32, len(tensors))}
+            write_gguf(self.path / f"m-{number + 1:05}-of-00003.gguf", {**pairs, **said}, part)
+        run = lambda name: self.run_puna("run", name, "Hi", "--raw", "--temp", "0", "-n", "8", "--device", "cpu").stdout
+        for number in (1, 3):
+            self.create("split", f"FROM ./m-{number:05}-of-00003.gguf\n")
+            self.assertEqual(run("split"), run(MODEL))
+            self.assertEqual(self.told("verify")["blobs"], 4)
+            self.run_puna("rm", "split")
+
     def test_a_damaged_blob_is_replaced_by_what_brings_its_bytes(self):
         modelfile = f"FROM {MODEL}\nSYSTEM Be brief.\n"
         self.create("first", modelfile)
@@ -120,7 +134,8 @@ class Create(OwnHome):
         self.assertTrue(self.told("verify")["fine"])
 
     def test_what_cannot_be_made_is_named_and_leaves_nothing(self):
-        for modelfile, said in [("FROM nothing-of-this-name\n", "nothing-of-this-name"), ("SYSTEM x\n", "no FROM line"),
+        for modelfile, said in [("FROM nothing-of-this-name\n", "nothing-of-this-name"),
+                                ("FROM ./tiny.guf\n", "no file or folder"), ("FROM /no/such\n", 'no file or folder "/no/such"'), ("SYSTEM x\n", "no FROM line"),
                                 (f"FROM {MODEL}\nPARAMETER top_q 1\n", "(line 2)"), (f"FROM {MODEL}\nTEMPLATE {{{{ if }}}}\n", "template"),
                                 (f"FROM {MODEL}\nADAPTER x\n", "adapter")]:
             self.assertIn(said, self.create("a", modelfile, code=1).stderr)

@@ -6,7 +6,7 @@ list, padding, tensor data. Tensor offsets count from the start of the data, so 
 import struct
 from pathlib import Path
 
-U32, F32, STRING, ARRAY, U64 = 4, 6, 8, 9, 10
+U16, U32, I32, F32, STRING, ARRAY, U64 = 2, 4, 5, 6, 8, 9, 10
 SIZES = {0: 1, 1: 1, 2: 2, 3: 2, U32: 4, 5: 4, F32: 4, 7: 1, U64: 8, 11: 8, 12: 8}
 FORMATS = {U32: "<I", F32: "<f", U64: "<Q"}
 
