@@ -116,6 +116,7 @@ Result<Measured> measure_all(const BenchFlags& flags, service::LoadedModel& mode
   const auto add = [&](Kind kind, uint32_t n_tokens, uint32_t depth) -> Result<void> {
     service::Phase phase{kind, n_tokens, depth};
     phase.sampling = sampling_of(flags);
+    phase.cancel = &interrupted();
     if (flags.sampling == "host") phase.where = engine::ChooseOn::kHost;
     PUNA_TRY(Row row, measure(model, phase, flags.repeats));
     out.rows.push_back(std::move(row));

@@ -130,7 +130,8 @@ base::Result<int> run_embed(const CLI::App& app, EmbedFlags& flags) {
   PUNA_TRY(service::LoadedModel model, service::open(std::move(file), options));
   PUNA_TRY(const auto out, create_output(place));
   bar.clear();
-  PUNA_TRY(const auto parts, base::run_until(service::embed(model, lists), [&] { model.poll(); }));
+  PUNA_TRY(const auto parts,
+           base::run_until(service::embed(model, lists, &interrupted()), [&] { model.poll(); }));
   std::vector<float> values;
   for (const std::vector<float>& part : parts)
     values.insert(values.end(), part.begin(), part.end());

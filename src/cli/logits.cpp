@@ -80,7 +80,7 @@ Result<int> run_logits(const LogitsFlags& flags) {
   bar.clear();
   const uint64_t vocab = model.engine->config().vocab;
   PUNA_TRY(const std::vector<float> logits,
-           base::run_until(service::logits(model, prompt), [&] { model.poll(); }));
+           base::run_until(service::logits(model, prompt, &interrupted()), [&] { model.poll(); }));
   const uint64_t shape[] = {prompt.tokens().size(), vocab};
   PUNA_TRY(write_npy(*out, logits, shape));
   return 0;

@@ -249,9 +249,16 @@ Task<base::Error> Engine::no_choice_at(size_t position, const std::atomic<bool>*
       cancel);
 }
 
-Task<Result<void>> Engine::prefill(uint32_t sequence, std::vector<int32_t> tokens) {
+Result<void> check_cancel(const std::atomic<bool>* cancel) {
+  if (!cancel || !*cancel) return {};
+  return base::fail(ErrorCode::kCancelled, "Evaluating was interrupted.");
+}
+
+Task<Result<void>> Engine::prefill(uint32_t sequence, std::vector<int32_t> tokens,
+                                   const std::atomic<bool>* cancel) {
   PUNA_CO_TRY(check_tokens(tokens));
   for (std::span<const int32_t> left = tokens; !left.empty();) {
+    PUNA_CO_TRY(check_cancel(cancel));
     const auto part = left.first(std::min<size_t>(step_tokens(left.size()), left.size()));
     const uint32_t from = cache_->n_tokens(sequence);
     PUNA_CO_TRY(co_await cache_->make_room(sequence, from + static_cast<uint32_t>(part.size())));
@@ -264,7 +271,8 @@ Task<Result<void>> Engine::prefill(uint32_t sequence, std::vector<int32_t> token
   co_return {};
 }
 
-Task<Result<void>> Engine::logits(uint32_t sequence, Prompt prompt, std::span<float> out) {
+Task<Result<void>> Engine::logits(uint32_t sequence, Prompt prompt, std::span<float> out,
+                                  const std::atomic<bool>* cancel) {
   const std::vector<int32_t>& tokens = prompt.tokens();
   if (tokens.empty() || tokens.size() > context_) {
     co_return base::fail(ErrorCode::kInvalidArgument,
@@ -275,6 +283,8 @@ Task<Result<void>> Engine::logits(uint32_t sequence, Prompt prompt, std::span<fl
   PUNA_CO_TRY(check_tokens(tokens, 0, prompt.spans()));
   Result<void> done;
   for (size_t from = 0, n = 0; done && from < tokens.size(); from += n) {
+    done = check_cancel(cancel);
+    if (!done) break;
     const size_t most = std::min<size_t>(from + kernels::kMaxStepTokens, tokens.size());
     n = whole_end(prompt.spans(), from, most) - from;
     const std::span<const int32_t> part = std::span(tokens).subspan(from, n);

@@ -115,6 +115,9 @@ struct BatchRow {
   }
 };
 
+// kCancelled where `cancel` is set; null: nobody cancels.
+base::Result<void> check_cancel(const std::atomic<bool>* cancel);
+
 class Engine {
  public:
   // Loads onto `device`, or onto the CPU when it is null. Errors: those of the model's build;
@@ -166,10 +169,12 @@ class Engine {
   const TextCache& cache() const { return *cache_; }
 
   // Logits of every position of a fresh evaluation from position 0: out [tokens, vocab], in an
-  // empty sequence that is empty again afterwards. Errors: kInvalidArgument for an id outside the
-  // vocabulary or more tokens than the context; those of check_prompt() for media; those of
-  // no_numbers.h for logits by which no token can be chosen; those of the device.
-  base::Task<base::Result<void>> logits(uint32_t sequence, Prompt prompt, std::span<float> out);
+  // empty sequence that is empty again afterwards. `cancel` is looked at before each step; null:
+  // nobody cancels. Errors: kInvalidArgument for an id outside the vocabulary or more tokens than
+  // the context; those of check_prompt() for media; those of no_numbers.h for logits by which no
+  // token can be chosen; those of the device; kCancelled.
+  base::Task<base::Result<void>> logits(uint32_t sequence, Prompt prompt, std::span<float> out,
+                                        const std::atomic<bool>* cancel = nullptr);
   // The same for tokens behind what the cache holds of a sequence, in one step, after which it
   // holds them too: at most kernels::kMaxStepTokens. On an error of no_numbers.h the sequence is
   // empty.
@@ -183,7 +188,7 @@ class Engine {
   // tokens see all others.
   base::Task<base::Result<std::vector<std::vector<float>>>> embed(
       std::vector<uint32_t> sequences, std::vector<std::vector<int32_t>> texts,
-      size_t first_number = 1);
+      size_t first_number = 1, const std::atomic<bool>* cancel = nullptr);
   models::Pooling pooling() const { return pooling_; }
   uint32_t n_out() const { return n_out_; }
 
@@ -205,8 +210,9 @@ class Engine {
   // empty then. `cancel`, where there is one, ends the look at the weights.
   base::Task<base::Error> no_choice(uint32_t sequence, const std::atomic<bool>* cancel = nullptr);
   // Evaluates tokens at the end of what the cache holds of a sequence, in as few steps as it takes.
-  // Errors: as decode.
-  base::Task<base::Result<void>> prefill(uint32_t sequence, std::vector<int32_t> tokens);
+  // Errors: as decode; kCancelled, as of logits().
+  base::Task<base::Result<void>> prefill(uint32_t sequence, std::vector<int32_t> tokens,
+                                         const std::atomic<bool>* cancel = nullptr);
 
   // kInvalidArgument for ids outside the vocabulary; for a prompt that is empty or leaves no room
   // in the context (both numbers named), and media whose rows are not as wide as the model's, or

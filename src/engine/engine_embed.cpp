@@ -56,7 +56,8 @@ Result<void> Engine::check_embedded(std::span<const int32_t> text) const {
 
 Task<Result<std::vector<std::vector<float>>>> Engine::embed(std::vector<uint32_t> sequences,
                                                             std::vector<std::vector<int32_t>> texts,
-                                                            size_t first_number) {
+                                                            size_t first_number,
+                                                            const std::atomic<bool>* cancel) {
   PUNA_CHECK(options_.embeddings && sequences.size() == texts.size());
   const auto number = [&](size_t text) {
     return fmt::format("While reading text {}", first_number + text);
@@ -71,6 +72,8 @@ Task<Result<std::vector<std::vector<float>>>> Engine::embed(std::vector<uint32_t
   }
   Result<void> done;
   for (size_t first = 0; done && first < all.size();) {
+    done = check_cancel(cancel);
+    if (!done) break;
     plan::Step step;
     std::vector<EmbedPiece> pieces;
     for (size_t i = first; done && i < all.size(); ++i) {

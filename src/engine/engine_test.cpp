@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include <atomic>
 #include <cmath>
 #include <functional>
 
@@ -66,6 +67,35 @@ TEST_CASE("logits of a prefix do not depend on what follows") {
     const auto part = logits(*engine, test_prompt(33));
     for (size_t i = 0; i < part.size(); ++i) REQUIRE(std::fabs(whole[i] - part[i]) < 1e-4f);
   }
+}
+
+TEST_CASE("what is evaluated ends where that is asked for, and leaves its sequence empty") {
+  engine::EngineOptions options;
+  options.n_sequences = 2;
+  const auto writer = load_tiny("llama", options);
+  options.embeddings = true;
+  const auto reader = load_tiny("llama", options);
+  std::vector<float> out(size_t{50} * 96);
+  std::atomic<bool> cancel = false;
+  const auto logits = [&] {
+    return base::run_until(writer->logits(0, test_prompt(50), out, &cancel), [] {});
+  };
+  const auto embedded = [&] {
+    return base::run_until(reader->embed({0}, {test_prompt(50)}, 1, &cancel), [] {});
+  };
+  const auto read = [&] {
+    return base::run_until(writer->prefill(1, test_prompt(50), &cancel), [] {});
+  };
+  cancel = true;
+  CHECK(logits().error().code == base::ErrorCode::kCancelled);
+  CHECK(embedded().error().code == base::ErrorCode::kCancelled);
+  CHECK(read().error().code == base::ErrorCode::kCancelled);
+  CHECK(writer->cache().n_tokens(0) == 0);
+  CHECK(writer->cache().n_tokens(1) == 0);
+  cancel = false;
+  CHECK(logits().has_value());
+  CHECK(embedded().has_value());
+  CHECK(read().has_value());
 }
 
 TEST_CASE(

@@ -24,7 +24,8 @@ Task<Result<void>> fill(engine::Engine& engine, uint32_t sequence, const Phase& 
   const std::vector<int32_t> text = engine::bench_text(engine, 0, phase.depth);
   PUNA_CO_TRY(co_await cache.begin(sequence, text));
   const uint32_t n_known = cache.n_tokens(sequence);
-  PUNA_CO_TRY(co_await engine.prefill(sequence, {text.begin() + n_known, text.end()}));
+  PUNA_CO_TRY(
+      co_await engine.prefill(sequence, {text.begin() + n_known, text.end()}, phase.cancel));
   PUNA_CO_TRY(cache.keep(sequence));
   co_return co_await engine.executor().rest();
 }
@@ -118,10 +119,10 @@ Task<Result<double>> time_phase(LoadedModel& model, Phase phase) {
     PUNA_CO_TRY(co_await fill(engine, sequence, phase));
     const base::Timer timer;
     if (phase.kind == Phase::Kind::kPrefill) {
-      PUNA_CO_TRY(co_await engine::bench_prefill(engine, sequence, phase.n_tokens));
+      PUNA_CO_TRY(co_await engine::bench_prefill(engine, sequence, phase.n_tokens, phase.cancel));
     } else {
       PUNA_CO_TRY(co_await engine::bench_decode(engine, sequence, phase.n_tokens, phase.sampling,
-                                                phase.where));
+                                                phase.where, phase.cancel));
     }
     ms = timer.ms();
     co_return {};

@@ -1,6 +1,7 @@
 // Measuring a model: one phase at a time, as a job beside the texts that are written.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 
 #include "base/result.h"
@@ -17,13 +18,16 @@ struct Phase {
   uint32_t n_texts = 1;                                   // of time_step(): as many such rows
   kernels::SamplingParams sampling = {.temperature = 0};  // of a decode
   engine::ChooseOn where = engine::ChooseOn::kDevice;     // as well
+  // Of time_phase(): looked at between steps; null: nobody cancels.
+  const std::atomic<bool>* cancel = nullptr;
 };
 
 // What the device can do at most (of a model on two devices the GPU). Blocks.
 base::Result<kernels::Ceilings> ceilings(LoadedModel& model);
 
 // Milliseconds that the phase takes. What lies before it is evaluated first, once for all phases of
-// that depth. Errors: kInvalidArgument for what is longer than the context; those of the engine.
+// that depth. Errors: kInvalidArgument for what is longer than the context; those of the engine;
+// kCancelled.
 base::Task<base::Result<double>> time_phase(LoadedModel& model, Phase phase);
 // Several texts at once, through the scheduler: their prompts are evaluated, then all are answered.
 struct Together {

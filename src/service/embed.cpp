@@ -42,7 +42,8 @@ Task<Result<Rows>> embed_together(LoadedModel& model, std::vector<std::vector<in
                                        first_number));
     }
     std::vector<uint32_t> own(sequences.begin(), sequences.end());
-    PUNA_CO_TRY(out, co_await model.engine->embed(std::move(own), std::move(texts), first_number));
+    PUNA_CO_TRY(out, co_await model.engine->embed(std::move(own), std::move(texts), first_number,
+                                                  cancelled));
     co_return {};
   };
   std::vector<uint32_t> lengths;
@@ -72,11 +73,12 @@ Task<Result<std::vector<std::vector<float>>>> embed(LoadedModel& model,
   co_return out;
 }
 
-Task<Result<std::vector<float>>> logits(LoadedModel& model, engine::Prompt prompt) {
+Task<Result<std::vector<float>>> logits(LoadedModel& model, engine::Prompt prompt,
+                                        const std::atomic<bool>* cancelled) {
   const size_t n = prompt.tokens().size();
   std::vector<float> out(n * model.engine->config().vocab);
   const auto job = [&](engine::Scheduler::Sequences sequences) {
-    return model.engine->logits(sequences[0], prompt, out);
+    return model.engine->logits(sequences[0], prompt, out, cancelled);
   };
   std::vector<uint32_t> length(1, static_cast<uint32_t>(n));
   PUNA_CO_TRY(co_await model.scheduler->alone(std::move(length), job));

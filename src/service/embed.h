@@ -18,7 +18,8 @@ base::Task<base::Result<std::vector<std::vector<float>>>> embed(
     LoadedModel& model, std::vector<std::vector<int32_t>> texts,
     const std::atomic<bool>* cancelled = nullptr);
 
-// float32 [tokens, vocab]. Errors: those of engine::Engine::logits().
-base::Task<base::Result<std::vector<float>>> logits(LoadedModel& model, engine::Prompt prompt);
+// float32 [tokens, vocab]. `cancelled`: as above. Errors: those of engine::Engine::logits().
+base::Task<base::Result<std::vector<float>>> logits(LoadedModel& model, engine::Prompt prompt,
+                                                    const std::atomic<bool>* cancelled = nullptr);
 
 }  // namespace puna::service

@@ -26,7 +26,8 @@ std::vector<int32_t> bench_text(const Engine& engine, uint32_t first, uint32_t n
   return out;
 }
 
-Task<Result<void>> bench_prefill(Engine& engine, uint32_t sequence, uint32_t n_tokens) {
+Task<Result<void>> bench_prefill(Engine& engine, uint32_t sequence, uint32_t n_tokens,
+                                 const std::atomic<bool>* cancel) {
   const std::vector<int32_t> tokens =
       bench_text(engine, engine.cache().n_tokens(sequence), n_tokens);
   // As the scheduler would read it.
@@ -37,7 +38,7 @@ Task<Result<void>> bench_prefill(Engine& engine, uint32_t sequence, uint32_t n_t
     const uint32_t n = engine.budget().tokens(turn_ms, engine.step_tokens(left.size()));
     if (n >= left.size()) break;
     const base::Timer timer;
-    PUNA_CO_TRY(co_await engine.prefill(sequence, {left.begin(), left.begin() + n}));
+    PUNA_CO_TRY(co_await engine.prefill(sequence, {left.begin(), left.begin() + n}, cancel));
     left = left.subspan(n);
     if (turn_ms <= 0) continue;
     PUNA_CO_TRY(co_await engine.executor().rest());
@@ -45,6 +46,7 @@ Task<Result<void>> bench_prefill(Engine& engine, uint32_t sequence, uint32_t n_t
   }
   std::vector<BatchRow> rows = {
       {sequence, {left.begin(), left.end()}, {.temperature = 0}, /*chooses=*/true}};
+  PUNA_CO_TRY(check_cancel(cancel));
   PUNA_CO_TRY(co_await engine.decode(std::move(rows), 1,
                                      [](std::span<const kernels::Chosen>) { return true; }));
   if (turn_ms <= 0) engine.budget().read(n_tokens, whole.ms());
@@ -52,12 +54,17 @@ Task<Result<void>> bench_prefill(Engine& engine, uint32_t sequence, uint32_t n_t
 }
 
 Task<Result<void>> bench_decode(Engine& engine, uint32_t sequence, uint32_t n_tokens,
-                                kernels::SamplingParams sampling, ChooseOn where) {
+                                kernels::SamplingParams sampling, ChooseOn where,
+                                const std::atomic<bool>* cancel) {
   if (where == ChooseOn::kDevice) {
     for (uint32_t n = 0; n < n_tokens; n += kMostSteps) {
       std::vector<BatchRow> rows = {{sequence, {1}, sampling, /*chooses=*/true}};
-      PUNA_CO_TRY(co_await engine.decode(std::move(rows), std::min(kMostSteps, n_tokens - n),
-                                         [](std::span<const kernels::Chosen>) { return true; }));
+      const auto go_on = [cancel](std::span<const kernels::Chosen>) {
+        return check_cancel(cancel).has_value();
+      };
+      PUNA_CO_TRY(
+          co_await engine.decode(std::move(rows), std::min(kMostSteps, n_tokens - n), go_on));
+      PUNA_CO_TRY(check_cancel(cancel));
     }
     co_return {};
   }
@@ -65,6 +72,7 @@ Task<Result<void>> bench_decode(Engine& engine, uint32_t sequence, uint32_t n_to
   kernels::CpuSampler sampler;
   int32_t id = 1;
   for (uint32_t i = 0; i < n_tokens; ++i) {
+    PUNA_CO_TRY(check_cancel(cancel));
     PUNA_CO_TRY(co_await engine.logits_behind(sequence, std::vector<int32_t>(1, id), logits));
     const std::span<const int32_t> text = engine.cache().tokens(sequence);
     id = sampler.sample(sampling, logits, text, static_cast<uint32_t>(text.size()));
