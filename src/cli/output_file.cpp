@@ -6,7 +6,6 @@ namespace puna::cli {
 
 base::Result<std::unique_ptr<io::ByteSink>> create_output(const io::OutputPlace& place) {
   std::signal(SIGPIPE, SIG_IGN);
-  std::signal(SIGXFSZ, SIG_IGN);
   return io::open_output(place);
 }
 

@@ -34,9 +34,10 @@ void wake() {
 }
 
 void on_interrupt(int signal) {
-  if (signal == SIGTERM) g_terminated = true;
+  const bool ends_chats = signal != SIGINT;
+  if (ends_chats) g_terminated = true;
   const bool again = g_control.cancel.exchange(true);
-  if (again && (signal == SIGTERM || !g_keeps_running)) std::_Exit(kInterruptedExit);
+  if (again && (ends_chats || !g_keeps_running)) std::_Exit(kInterruptedExit);
   wake();
 }
 
@@ -91,6 +92,12 @@ void catch_interrupts() {
   action.sa_flags = SA_RESTART;
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
+  // A terminal that is closed ends what runs on it as Ctrl-C does, unless nohup is between them.
+  struct sigaction before = {};
+  if (sigaction(SIGHUP, nullptr, &before) == 0 && before.sa_handler != SIG_IGN)
+    sigaction(SIGHUP, &action, nullptr);
+  // A file that may not grow so far is an error of who writes it.
+  std::signal(SIGXFSZ, SIG_IGN);
 }
 
 bool wait_for_input() {

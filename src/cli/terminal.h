@@ -15,8 +15,8 @@
 
 namespace puna::cli {
 
-// Set by the first Ctrl-C or SIGTERM (the second ends the process at once). catch_interrupts()
-// installs the handler.
+// Set by the first Ctrl-C, SIGTERM or SIGHUP (the second ends the process at once).
+// catch_interrupts() installs the handler, and has no bound of a file's size end the process.
 std::atomic<bool>& interrupted();
 void catch_interrupts();
 // Of a request that ends when interrupted() is set.
@@ -24,11 +24,11 @@ std::shared_ptr<service::Control> interrupt_control();
 // Waits until stdin has something to read, or has ended. False: a signal came first, or before.
 bool wait_for_input();
 // Waits until a signal has come: one that ends the process, or, after catch_hangups(), SIGHUP,
-// which does not.
+// which then does not.
 enum class Signal : uint8_t { kEnd, kHangup };
 Signal wait_for_signal();
 void catch_hangups();
-// Whether SIGTERM came: Ctrl-C ends an answer of a chat, this the chat.
+// Whether SIGTERM or SIGHUP came: Ctrl-C ends an answer of a chat, these the chat.
 bool terminated();
 constexpr int kInterruptedExit = 130;
 // From now on Ctrl-C only sets interrupted(), however often it is pressed: of a chat.

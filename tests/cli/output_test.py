@@ -196,13 +196,24 @@ class Output(unittest.TestCase):
         n = 1 << 26  # a quarter of a gigabyte of holes
         head = write_gguf(self.path / "in.gguf", {"general.architecture": value(STRING, "any")}, [("blk.0.ffn_up.weight", [256, n // 256], 0, b"")])
         os.truncate(head, os.path.getsize(head) + 4 * n)
-        puna = subprocess.Popen([PUNA, "quantize", "in.gguf", "out.gguf", "q2_k", "--threads", "1"], cwd=self.path, env=self.env, stderr=subprocess.PIPE)
-        while puna.poll() is None and self.names() == ["in.gguf"]:
-            time.sleep(0.002)
-        puna.send_signal(signal.SIGINT)
-        puna.communicate(timeout=60)
-        self.assertEqual(puna.returncode, 130)
-        self.assertEqual(self.names(), ["in.gguf"])
+        for sent in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            with self.subTest(sent):
+                puna = subprocess.Popen([PUNA, "quantize", "in.gguf", "out.gguf", "q2_k", "--threads", "1"], cwd=self.path, env=self.env, stderr=subprocess.PIPE)
+                while puna.poll() is None and self.names() == ["in.gguf"]:
+                    time.sleep(0.002)
+                puna.send_signal(sent)
+                puna.communicate(timeout=60)
+                self.assertEqual(puna.returncode, 130)
+                self.assertEqual(self.names(), ["in.gguf"])
+
+    def test_a_terminal_that_is_closed_ends_nothing_behind_nohup(self):
+        ignores = lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        puna = subprocess.Popen([PUNA, "tokenize", "--model", MODEL], env=self.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, preexec_fn=ignores)
+        time.sleep(0.5)
+        puna.send_signal(signal.SIGHUP)
+        said, _ = puna.communicate(b"Hi", timeout=60)
+        self.assertEqual(puna.returncode, 0)
+        self.assertNotEqual(said, b"")
 
 
 if __name__ == "__main__":
