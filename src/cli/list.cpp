@@ -30,9 +30,9 @@ struct ListFlags {
   bool json = false;
 };
 
-Json model_json(const StoredModel& model) {
+Json model_json(const store::Store& store, const StoredModel& model) {
   Json out = Json::object();
-  out.set("name", model.name.text())
+  out.set("name", store.shown_name(model.name))
       .set("from", store::origin_name(model.origin))
       .set("path", model.path)
       .set("digest", model.digest ? Json(model.digest->hex()) : Json())
@@ -54,14 +54,14 @@ std::string day(int64_t unix_s) {
 
 constexpr Column kColumns[] = {{"NAME"}, {"ID"}, {"SIZE", /*right=*/true}, {"MODIFIED"}, {"FROM"}};
 
-void print_models(const std::vector<StoredModel>& models) {
+void print_models(const store::Store& store, const std::vector<StoredModel>& models) {
   std::vector<std::vector<std::string>> rows;
   for (const StoredModel& model : models) {
     const std::string from =
         model.origin == store::Origin::kPuna
             ? std::string(store::origin_name(model.origin))
             : fmt::format("{} ({})", store::origin_name(model.origin), model.path);
-    rows.push_back({base::printable(model.name.text()),
+    rows.push_back({base::printable(store.shown_name(model.name)),
                     model.digest ? model.digest->hex().substr(0, kShortIdDigits) : "-",
                     human_bytes(model.bytes), day(model.modified_s), base::printable(from)});
   }
@@ -82,14 +82,14 @@ base::Result<int> run_list(const ListFlags& flags) {
   PUNA_TRY(std::vector<StoredModel> models, store.list());
   const std::string prefix = store::lower_case(flags.prefix);
   std::erase_if(models, [&](const StoredModel& model) {
-    return !store::lower_case(model.name.text()).starts_with(prefix);
+    return !store::lower_case(store.shown_name(model.name)).starts_with(prefix);
   });
   if (!flags.json) {
-    print_models(models);
+    print_models(store, models);
     return 0;
   }
   Json list = Json::array();
-  for (const StoredModel& model : models) list.push(model_json(model));
+  for (const StoredModel& model : models) list.push(model_json(store, model));
   Json out = Json::object();
   out.set("models", std::move(list));
   print_json(out);

@@ -40,11 +40,16 @@ bool is_path(std::string_view text) {
          exists((path / "mlc-chat-config.json").string());
 }
 
+bool is_of_catalogue(const ModelName& name) {
+  return name.host == kPunaHost && name.space == kCatalogueSpace;
+}
+
 // The names that a text may mean, in the order of search. What only has a model and a tag may also
-// be of the catalogue, or the name of a file.
+// be of an earlier catalogue, or the name of a file; `name` of the catalogue means that model
+// alone.
 std::vector<ModelName> meanings(std::string_view text, const ModelName& name) {
   std::vector<ModelName> names = {name};
-  if (!is_bare(text)) return names;
+  if (!is_bare(text) || is_of_catalogue(name)) return names;
   const auto add = [&](std::string_view host, std::string_view space) {
     ModelName other{std::string(host), std::string(space), name.model, name.tag};
     if (!(other == name)) names.push_back(std::move(other));
@@ -107,6 +112,13 @@ Result<ModelName> Store::named(std::string_view text) const {
   return store::find(entries_, ours) ? std::move(ours) : std::move(name);
 }
 
+std::string Store::shown_name(const ModelName& name) const {
+  std::string text = name.text();
+  const Result<ModelName> meant = named(text);
+  if (!meant || !is_of_catalogue(*meant) || *meant == name) return text;
+  return name.host == kPunaHost ? name.full() : fmt::format("{}/{}", name.space, text);
+}
+
 // What Puna's own store has by that name.
 Result<StoredModel> Store::own(std::string_view text) const {
   PUNA_TRY(const ModelName wanted, named(text));
@@ -120,7 +132,8 @@ Result<StoredModel> Store::own(std::string_view text) const {
     if (!damaged) damaged = std::move(model.error());
   }
   if (damaged) return std::unexpected(*std::move(damaged));
-  return fail(ErrorCode::kNotFound, fmt::format("The store has no model \"{}\".", wanted.text()));
+  return fail(ErrorCode::kNotFound,
+              fmt::format("The store has no model \"{}\".", shown_name(wanted)));
 }
 
 // What another place has by that name.
@@ -182,6 +195,13 @@ base::Error Store::unknown(std::string_view name) const {
 
 Result<Resolved> Store::resolve(std::string_view name) const {
   if (is_path(name)) return Resolved{.path = std::string(name)};
+  if (name.starts_with("https://") || name.starts_with("http://")) {
+    return fail(
+        ErrorCode::kNotFound,
+        fmt::format("\"{}\" is an address, and no model of this machine; `puna pull` fetches "
+                    "what is there, and `puna list` says how it is called then.",
+                    name));
+  }
   if (!is_name(name)) {
     return fail(ErrorCode::kNotFound,
                 fmt::format("There is no file or folder \"{}\", and it is no model name; the "
@@ -228,7 +248,8 @@ Result<void> Store::remove(std::string_view name) const {
     if (const auto file = layout_.find(meant)) return remove_manifest(layout_, *file);
   }
   if (const auto model = elsewhere(name, wanted)) return only_read(*model, "delete it there");
-  return fail(ErrorCode::kNotFound, fmt::format("The store has no model \"{}\".", wanted.text()));
+  return fail(ErrorCode::kNotFound,
+              fmt::format("The store has no model \"{}\".", shown_name(wanted)));
 }
 
 Result<ModelName> Store::free_name(std::string_view text) const {

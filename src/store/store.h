@@ -141,7 +141,10 @@ class Store {
   // The name that `text` means: that of the catalogue where it has such a model, else as
   // parse_name(). Errors: those of parse_name().
   base::Result<ModelName> named(std::string_view text) const;
-  // The same for a model that is to be made. Errors: also kInvalidArgument for a name of the
+  // By which named() finds `name` again: name.text(), with the namespace where without it a model
+  // of the catalogue is meant.
+  std::string shown_name(const ModelName& name) const;
+  // As named(), for a model that is to be made. Errors: also kInvalidArgument for a name of the
   // catalogue.
   base::Result<ModelName> free_name(std::string_view text) const;
 

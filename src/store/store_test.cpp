@@ -143,6 +143,11 @@ TEST_CASE("every catalogue entry is complete and its wheels add up to it") {
   CHECK(find(catalogue(), *store.named("Gemma3:270M-base")) != nullptr);
   CHECK(find(catalogue(), *store.named("gemma3")) == nullptr);
   CHECK(find(catalogue(), *store.named("library/smollm2")) == nullptr);  // ollama's own
+  for (const char* const each :
+       {"smollm2:latest", "library/smollm2:latest", "library/Gemma3:270m-base", "gemma3:latest",
+        "me/smollm2:latest", "hf.co/me/smollm2:q4", "puna.local/files/smollm2:latest"}) {
+    CHECK(store.shown_name(*store.named(each)) == each);
+  }
 }
 
 TEST_CASE("a manifest is read back as written, and a damaged one is refused") {

@@ -5,6 +5,7 @@ usage: tests/cli/store_test.py PUNA
 """
 import fcntl
 import os
+import resource
 import shutil
 import subprocess
 import time
@@ -43,6 +44,29 @@ class Store(OwnHome):
         for name in ["second", "../x", "sha256:../../x", "a" * 300]:
             self.run_puna("rm", name, code=1)
         self.assertIn("did you mean", self.run_puna("run", "smolm2", "Hi", code=1).stderr)
+
+    def test_a_file_that_may_not_grow_so_far_is_an_error(self):
+        url = f"{self.serve_folder(MODEL.parent)}/{MODEL.name}"
+        (self.path / "Modelfile").write_text(f"FROM {MODEL}\n")
+        small = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (MODEL.stat().st_size // 2,) * 2)
+        for command in [["pull", url, "--insecure", "--as", "tiny"], ["create", "tiny"]]:
+            with self.subTest(command):
+                done = subprocess.run([PUNA, *command], env=self.env, cwd=self.path, capture_output=True, text=True, timeout=100, preexec_fn=small)
+                self.assertEqual(done.returncode, 1, done.stderr)
+                self.assertIn("error: ", done.stderr)
+                self.assertIn("File too large", done.stderr)
+                self.assertEqual(self.names(), [])
+
+    def test_a_name_of_the_catalogue_means_no_other_model(self):
+        url = f"{self.serve_folder(MODEL.parent)}/{MODEL.name}"
+        self.assertIn("catalogue", self.run_puna("pull", url, "--insecure", "--as", "smollm2", code=1).stderr)
+        self.run_puna("pull", url, "--insecure", "--as", "library/smollm2")
+        self.assertEqual(self.names(), ["library/smollm2:latest"])
+        self.assertEqual(self.names("library/smol"), ["library/smollm2:latest"])
+        self.assertIn('"smollm2:latest"', self.run_puna("rm", "smollm2", code=1).stderr)
+        self.run_puna("run", "library/smollm2", "Hi", "-n", "1", "--raw", "--device", "cpu")
+        self.run_puna("rm", "library/smollm2:latest")
+        self.assertIn('"library/smollm2:latest"', self.run_puna("rm", "library/smollm2", code=1).stderr)
 
     def test_a_copy_beside_a_removal_has_all_or_is_none(self):
         (self.path / "Modelfile").write_text(f"FROM {MODEL}\n")

@@ -165,7 +165,10 @@ Result<std::string> Store::pull(std::string_view text, const PullOptions& option
   const ModelName asked = name;
   if (is_hugging_face(name)) name.host = kHuggingFaceHost;
   if (!options.as.empty()) {
-    PUNA_TRY(name, parse_name(options.as));
+    PUNA_TRY(name, named(options.as));
+    if (name != asked) {
+      PUNA_TRY(name, free_name(options.as));
+    }
   }
   std::vector<FileLock> locks;
   Registry registry(asked, Registry::Access::kPull, reporter);
