@@ -50,6 +50,22 @@ std::vector<std::string> command_names() {
   return names;
 }
 
+// How ollama and others call what has another name here.
+struct OtherName {
+  std::string_view theirs, ours;
+};
+constexpr OtherName kOtherNames[] = {{"ls", "list"},   {"help", "--help"}, {"version", "--version"},
+                                     {"chat", "run"},  {"copy", "cp"},     {"remove", "rm"},
+                                     {"delete", "rm"}, {"generate", "run"}};
+
+std::string unknown_command(std::string_view word) {
+  for (const OtherName& name : kOtherNames) {
+    if (name.theirs == word)
+      return fmt::format("unknown command \"{}\"; did you mean \"{}\"?", word, name.ours);
+  }
+  return unknown("command", word, command_names());
+}
+
 std::vector<std::string> flag_names(const CLI::App& app) {
   std::vector<std::string> names;
   for (const CLI::Option* option : app.get_options()) {
@@ -89,7 +105,7 @@ std::string refuse_names(std::span<char* const> words) {
   const std::string_view command = words.front();
   if (!is_flag(command)) {
     const std::vector<std::string> names = command_names();
-    if (std::ranges::find(names, command) == names.end()) return unknown("command", command, names);
+    if (std::ranges::find(names, command) == names.end()) return unknown_command(command);
   }
   for (const std::string_view word : words) {
     if (word == "--") break;

@@ -12,6 +12,7 @@
 #include "cli/command.h"
 #include "cli/model_flags.h"
 #include "cli/output.h"
+#include "store/name.h"
 
 namespace puna::cli {
 namespace {
@@ -31,7 +32,7 @@ base::Result<int> run_selftest(const SelftestFlags& flags) {
   PUNA_TRY(service::DeviceUse use, service::open_device(options));
   base::ThreadPool pool(options.engine.n_threads);
   kernels::SelftestOptions test;
-  test.filter = flags.filter;
+  test.filter = store::lower_case(flags.filter);  // as roles and types are called
   test.cancel = &interrupted();
   if (!flags.json) {
     print_out("{}\n{:<10} {:<12} {:<44} {:>9} {:>8}\n", use.name, "role", "type", "shape", "NMSE",

@@ -4,7 +4,10 @@
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <memory>
+#include <string>
+#include <string_view>
 
 #include "cli/command.h"
 #include "cli/model_flags.h"
@@ -40,10 +43,26 @@ base::Result<int> tokenize(const TokenizeFlags& flags) {
   return 0;
 }
 
+// What stands in the brackets of a JSON array, as puna tokenize --json prints it, without the space
+// around it; of another text all but the space.
+std::string_view without_brackets(std::string_view text) {
+  const auto trimmed = [](std::string_view part) {
+    constexpr std::string_view kSpace = " \t\r\n";
+    part.remove_prefix(std::min(part.find_first_not_of(kSpace), part.size()));
+    return part.substr(0, part.find_last_not_of(kSpace) + 1);
+  };
+  text = trimmed(text);
+  const bool is_array = text.size() >= 2 && text.front() == '[' && text.back() == ']';
+  return is_array ? trimmed(text.substr(1, text.size() - 2)) : text;
+}
+
 base::Result<int> detokenize(const TokenizeFlags& flags) {
   PUNA_TRY(const auto tokenizer, open(flags));
-  PUNA_TRY(const std::string list, text_or_stdin(flags.text));
-  PUNA_TRY(const std::vector<int32_t> ids, parse_ids("IDS", list));
+  PUNA_TRY(std::string list, text_or_stdin(flags.text));
+  const std::string_view bare = without_brackets(list);
+  // No ids on standard input are those of the empty text, as puna tokenize prints them.
+  if (bare.empty() && (flags.text == "-" || list.contains('['))) return 0;
+  PUNA_TRY(const std::vector<int32_t> ids, parse_ids("IDS", bare));
   for (int32_t id : ids) {
     if (id >= tokenizer->n_tokens()) {
       return base::fail(base::ErrorCode::kInvalidArgument,
@@ -72,7 +91,8 @@ Action add_detokenize(CLI::App& app) {
   auto flags = std::make_shared<TokenizeFlags>();
   add_model_flag(app, flags->model);
   app.add_option("IDS", flags->text,
-                 "Ids separated by commas or spaces; - or none reads standard input");
+                 "Ids separated by commas or spaces, or a JSON array of them; - or none reads "
+                 "standard input");
   return [flags] { return detokenize(*flags); };
 }
 

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/edit_distance.h"
 
 namespace puna::cli {
@@ -11,7 +13,8 @@ std::optional<std::string> nearest(std::string_view wrong, std::span<const std::
   size_t least = base::most_mistakes(wrong) + 1;
   for (const std::string& name : names) {
     const size_t d = base::edit_distance(wrong, name);
-    if (d >= least || d >= name.size()) continue;
+    const size_t n_letters = name.size() - std::min(name.find_first_not_of('-'), name.size());
+    if (d >= least || d >= n_letters) continue;
     least = d;
     best = name;
   }

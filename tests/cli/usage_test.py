@@ -57,9 +57,15 @@ class Usage(unittest.TestCase):
         self.check_fails(2, 'unknown option "--foo"', "--foo")
         self.check_fails(2, ['unknown option "--tmep"', '"--temp"', "puna run --help"], "run", MODEL, "Hi", "--tmep", "1")
         self.check_fails(2, ['unknown option "--tmep"'], "run", "--tmep=1")
-        self.check_fails(2, 'unknown option "-z"', "devices", "-z")
+        self.check_fails(2, 'unknown option "-z" - See', "devices", "-z")
+        self.check_fails(2, 'unknown option "-m" - See', "run", "-m", MODEL)
+        self.check_fails(2, ['unknown command "ls"', '"list"'], "ls")
+        self.check_fails(2, ['unknown command "help"', '"--help"'], "help")
         self.check_fails(2, '"three" is one argument too many', "run", MODEL, "two", "three")
         self.check_fails(2, '"x" is one argument too many', "devices", "x")
+
+    def test_addresses_are_pulled(self):
+        self.check_fails(1, ["https://localhost/a/b.gguf", "puna pull"], "run", "https://localhost/a/b.gguf", "Hi")
 
     def test_what_is_missing(self):
         done = self.run_puna()
@@ -219,7 +225,8 @@ class Usage(unittest.TestCase):
         for args in [["run", MODEL, "Hi", "--raw", "-n", "3", "--temp", "0", "--device", "cpu", "--kv-type", "Q8_0"],
                      ["run", MODEL, "--tokens", "1,2", "--output-tokens", "-n", "2", "--device", "cpu"],
                      ["tokenize", "--model", MODEL, "[a] {b}"], ["detokenize", "--model", MODEL, "70 71"],
-                     ["inspect", MODEL, "--json"], ["devices", "--json"]]:
+                     ["inspect", MODEL, "--json"], ["devices", "--json"],
+                     ["selftest", "--device", "cpu", "--filter", "Norm", "--json"]]:
             done = self.run_puna(*args)
             self.assertEqual((done.returncode, done.stderr), (0, ""), args)
             if "--json" in args:
@@ -227,6 +234,14 @@ class Usage(unittest.TestCase):
         text = "[a] {b}\n -x  ü"
         ids = self.run_puna("tokenize", "--model", MODEL, "--no-special", stdin=text).stdout
         self.assertEqual(self.run_puna("detokenize", "--model", MODEL, stdin=ids).stdout, text)
+        for text in ["", " ", text]:
+            for flags in [[], ["--json"]]:
+                ids = self.run_puna("tokenize", "--model", MODEL, "--no-special", *flags, stdin=text).stdout
+                done = self.run_puna("detokenize", "--model", MODEL, stdin=ids)
+                self.assertEqual((done.returncode, done.stdout, done.stderr), (0, text, ""), ids)
+        self.assertEqual(self.run_puna("detokenize", "--model", MODEL, "[70, 71]").stdout, self.run_puna("detokenize", "--model", MODEL, "70 71").stdout)
+        for ids in ["", "[70", "70]", "[[70]]", "[70,]"]:
+            self.check_fails(2, "IDS", "detokenize", "--model", MODEL, ids)
 
     def test_standard_output_that_is_full(self):
         with open("/dev/full", "w") as full:
