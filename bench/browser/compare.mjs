@@ -3,10 +3,11 @@
 //     [--rounds 3] [--prompt 512] [--decode 128] [--json OUT]
 // What the folders of the engines are, their files in engines/ say. Puna is bindings/js/dist (npm run build there). CHROMIUM names another
 // program than /usr/bin/chromium. All compute with N threads on the CPU, all hardware threads unless set. A round is three visits, each in
-// a browser started anew: a first one (download and load); a second one (load from the browser's storage, the first token of a prompt of
-// 32 words, a prompt of --prompt words, --decode tokens); a third one, which does the same for its memory: the largest proportional set size
-// of all processes of the browser, that of the empty page before, and the largest JavaScript heaps of the page and its workers
-// (js_heap.mjs).
+// a browser started anew: a first one (download, load, and until the first token of a prompt of 32 words); a second one (load from the browser's
+// storage, the first token of such a prompt, a prompt of --prompt words, --decode tokens, and the last two again, since an engine may compile shaders
+// when it first needs them); a third one, which does the same for its memory: the largest proportional set size of all processes of the browser, that
+// of the empty page before, and the largest JavaScript heaps of the page and its workers (js_heap.mjs). The comparison ends where an engine did not
+// compute on --device, or logits are no numbers; OUT then has the rounds before.
 // Prompts begin with a number of their own, so that no cache of prefixes helps. What each engine writes behind kQuestion is kept, not timed: it
 // shows that they compute the same.
 import fs from 'node:fs';
@@ -96,6 +97,10 @@ const facts = await withProfile((profile) =>
     return page.evaluate(async () => (await import('/page/facts.js')).deviceFacts());
   }),
 );
+if (flags.device === 'gpu' && facts.adapter.missing) {
+  console.error(`error: ${facts.adapter.missing}.`);
+  process.exit(1);
+}
 
 // Loads the model in a fresh page: how long that takes, and what the engine says of itself.
 async function load(page, engine) {
@@ -124,22 +129,46 @@ function run(page, prompt, n) {
   );
 }
 
+// The first visit: how long the page waits for the model, and for a first token.
+async function measureFirstVisit(page, engine) {
+  const { ms } = await load(page, engine);
+  const { all_ms } = await run(page, promptOf(32), 1);
+  return { first_visit_ms: ms, first_visit_token_ms: ms + all_ms };
+}
+
 // Loads the model from the browser's storage and asks for three texts: times of it all.
 async function measureSpeed(page, engine) {
   const loaded = await load(page, engine);
   const short = await run(page, promptOf(32), 1);
-  const long = await run(page, promptOf(Number(flags.prompt)), 1);
-  const decode = await run(page, promptOf(8), Number(flags.decode));
+  const prefill = async () => {
+    const { prompt_tokens: tokens, all_ms } = await run(page, promptOf(Number(flags.prompt)), 1);
+    return { tokens, per_s: (tokens * 1000) / all_ms };
+  };
+  const decode = async () => {
+    const { tokens, first_ms, last_ms } = await run(page, promptOf(8), Number(flags.decode));
+    return ((tokens - 1) * 1000) / (last_ms - first_ms);
+  };
+  const long = await prefill();
+  const decodePerS = await decode();
+  const again = { prefill_again_tokens_per_s: (await prefill()).per_s, decode_again_tokens_per_s: await decode() };
   const answer = await run(page, kQuestion, 12);
   return {
     said: loaded.said,
     load_ms: loaded.ms,
     first_token_ms: short.all_ms,
-    prefill_tokens: long.prompt_tokens,
-    prefill_tokens_per_s: (long.prompt_tokens * 1000) / long.all_ms,
-    decode_tokens_per_s: ((decode.tokens - 1) * 1000) / (decode.last_ms - decode.first_ms),
+    prefill_tokens: long.tokens,
+    prefill_tokens_per_s: long.per_s,
+    decode_tokens_per_s: decodePerS,
+    ...again,
     text: answer.text,
   };
+}
+
+// Where the engine of the page computed, and the range of its logits.
+async function verify(page, engine) {
+  const checked = await page.evaluate((prompt) => globalThis.engine.check(prompt), kQuestion);
+  if (checked.device !== flags.device) throw new Error(`${engine} computed on the ${checked.device}, not on the ${flags.device}`);
+  return { ran_on: checked.device === 'gpu' && facts.adapter.software ? 'software gpu' : checked.device, checked };
 }
 
 // The same again for its memory alone: reading the maps of processes holds them up.
@@ -163,10 +192,10 @@ async function measureMemory(page, profile, engine) {
 
 const measure = (engine) =>
   withProfile(async (profile) => {
-    const first = await withChromium(profile, (page) => load(page, engine));
-    const second = await withChromium(profile, (page) => measureSpeed(page, engine));
+    const first = await withChromium(profile, (page) => measureFirstVisit(page, engine));
+    const second = await withChromium(profile, async (page) => ({ ...(await measureSpeed(page, engine)), ...(await verify(page, engine)) }));
     const third = await withChromium(profile, (page) => measureMemory(page, profile, engine));
-    return { first_visit_ms: first.ms, ...second, ...third };
+    return { ...first, ...second, ...third };
   });
 
 const gzipped = (files) => files.reduce((sum, file) => sum + zlib.gzipSync(fs.readFileSync(file), { level: 9 }).length, 0);
@@ -176,26 +205,30 @@ const versionOf = (folder) => {
 };
 const sizeOf = (file) => ({ file: path.basename(file), bytes: fs.statSync(file).size });
 const names = Object.keys(engines);
-const ofEach = (f) => Object.fromEntries(names.map((name) => [name, f(engines[name])]));
+const ofEach = (f) => Object.fromEntries(names.map((name) => [name, f(engines[name], name)]));
 const transfer = ofEach((engine) => gzipped(engine.fetched(options).map(fileAt))); // what is fetched of each engine
 const weights = ofEach((engine) => sizeOf(engine.model ? fileAt(engine.model(options)) : model));
 const versions = ofEach((engine) => engine.packages?.(options).map(versionOf) ?? []);
 const rounds = ofEach(() => []);
+const speeds = ['prefill_tokens_per_s', 'decode_tokens_per_s', 'prefill_again_tokens_per_s', 'decode_again_tokens_per_s'];
+const keys = ['first_visit_ms', 'first_visit_token_ms', 'load_ms', 'first_token_ms', ...speeds, 'peak_mib', 'js_heap_mib', 'empty_mib'];
+const mediansOf = (results) => Object.fromEntries(keys.map((key) => [key, median(results.map((result) => result[key]))]));
+const settings = { threads, prompt: Number(flags.prompt), decode: Number(flags.decode), context: Number(flags.context) };
+const kind = `puna beside ${names.slice(1).join(' and ') || 'nothing'}`;
+let medians;
 for (let round = 0; round < Number(flags.rounds); ++round) {
   for (const name of names) {
     const result = await measure(name);
     rounds[name].push(result);
     console.error(`${name}: ${JSON.stringify(result)}`);
   }
+  medians = ofEach((_, name) => mediansOf(rounds[name]));
+  const report = { kind, model: path.basename(model), device: flags.device, settings, versions, weights, facts, transfer, medians, rounds };
+  if (flags.json) fs.writeFileSync(flags.json, JSON.stringify(report, null, 1) + '\n');
 }
-const keys = ['first_visit_ms', 'load_ms', 'first_token_ms', 'prefill_tokens_per_s', 'decode_tokens_per_s', 'peak_mib', 'js_heap_mib', 'empty_mib'];
-const medians = Object.fromEntries(names.map((name) => [name, Object.fromEntries(keys.map((key) => [key, median(rounds[name].map((r) => r[key]))]))]));
-const line = (cells) => console.log(cells.map((cell, i) => String(cell).padStart(i ? 14 : 0).padEnd(i ? 0 : 24)).join(''));
+const line = (cells) => console.log(cells.map((cell, i) => String(cell).padStart(i ? 16 : 0).padEnd(i ? 0 : 28)).join(''));
 line(['median of ' + flags.rounds, ...names]);
+line(['ran on', ...names.map((name) => rounds[name].at(-1).ran_on)]);
 for (const key of keys) line([key, ...names.map((name) => medians[name][key].toFixed(1))]);
 line(['engine, gzip bytes', ...names.map((name) => transfer[name])]);
-const settings = { threads, prompt: Number(flags.prompt), decode: Number(flags.decode), context: Number(flags.context) };
-const kind = `puna beside ${names.slice(1).join(' and ') || 'nothing'}`;
-const report = { kind, model: path.basename(model), device: flags.device, settings, versions, weights, facts, transfer, medians, rounds };
-if (flags.json) fs.writeFileSync(flags.json, JSON.stringify(report, null, 1) + '\n');
 server.close();

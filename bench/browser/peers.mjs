@@ -4,7 +4,8 @@
 //   fetched(options)    addresses of what a page fetches of the engine
 //   model(options)      the address of the weights, where these are not the GGUF file
 //   open()              in the page: an engine with load(options), which gives what it says of itself, and run(prompt, n, onPiece), which writes n tokens,
-//                       the likeliest each, calls onPiece for each and gives {prompt_tokens, tokens, text}
+//                       the likeliest each, calls onPiece for each and gives {prompt_tokens, tokens, text}; behind the runs check(prompt), which gives
+//                       {device} ('gpu' or 'cpu', where they were computed) and, where the engine gives them, {logits} (rangeOf the prompt's last ones)
 import * as puna from './engines/puna.js';
 import * as transformersjs from './engines/transformersjs.js';
 import * as wllama from './engines/wllama.js';

@@ -21,5 +21,10 @@ export async function open() {
       }
       return { prompt_tokens: last.usage.prompt_tokens, tokens: last.usage.completion_tokens, text };
     },
+    async check(prompt) {
+      const { rangeOf } = await import('/page/logits.js');
+      const logits = await engine.logits(await engine.tokenize(prompt, { special: true }));
+      return { device: engine.info.device.type, logits: rangeOf(logits.subarray(-engine.info.vocab)) };
+    },
   };
 }

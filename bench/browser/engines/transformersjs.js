@@ -33,18 +33,39 @@ export async function open() {
   return {
     load: (options) => ask({ name: 'load', options }),
     run: (prompt, n, onPiece) => ask({ name: 'run', prompt, n }, onPiece),
+    check: (prompt) => ask({ name: 'check', prompt }),
   };
 }
 
 // The worker's half.
+
+// What is asked of the GPU: nothing else tells whether a session that was given the device webgpu computes there. `adapter` is that of its device.
+const gpu = { adapter: null, buffer_mib: 0, submits: 0 };
+
+function watchGpu() {
+  if (typeof GPUDevice === 'undefined') return;
+  const { createBuffer } = GPUDevice.prototype;
+  GPUDevice.prototype.createBuffer = function (descriptor) {
+    gpu.adapter ??= `${this.adapterInfo.vendor} ${this.adapterInfo.architecture}`;
+    gpu.buffer_mib += descriptor.size / 2 ** 20;
+    return createBuffer.call(this, descriptor);
+  };
+  const { submit } = GPUQueue.prototype;
+  GPUQueue.prototype.submit = function (commands) {
+    ++gpu.submits;
+    return submit.call(this, commands);
+  };
+}
+
 const actions = {
   async load({ options }) {
+    watchGpu();
     const { env, AutoTokenizer, AutoModelForCausalLM, TextStreamer } = await import('/transformersjs/transformers.min.js');
     env.remoteHost = self.location.origin;
     env.remotePathTemplate = '/onnx/';
     env.backends.onnx.wasm.wasmPaths = { mjs: new URL(`${kRuntime}.mjs`, self.location).href, wasm: new URL(`${kRuntime}.wasm`, self.location).href };
-    env.backends.onnx.wasm.numThreads = options.threads;
     const device = options.device === 'gpu' ? 'webgpu' : 'wasm';
+    if (device === 'wasm') env.backends.onnx.wasm.numThreads = options.threads; // on a GPU it has few uses for threads, and starts as many as it likes
     const [tokenizer, causal] = await Promise.all([AutoTokenizer.from_pretrained('model'), AutoModelForCausalLM.from_pretrained('model', { device, dtype: options.dtype })]);
     actions.run = async ({ prompt, n }) => {
       const inputs = tokenizer(prompt);
@@ -58,6 +79,13 @@ const actions = {
       const output = await causal.generate({ ...inputs, max_new_tokens: n, do_sample: false, eos_token_id: -1, streamer });
       const prompt_tokens = inputs.input_ids.dims[1];
       return { prompt_tokens, tokens: output.dims[1] - prompt_tokens, text };
+    };
+    actions.check = async ({ prompt }) => {
+      const { rangeOf } = await import('/page/logits.js');
+      const before = gpu.submits;
+      const { logits } = await causal(tokenizer(prompt));
+      const submits = gpu.submits - before;
+      return { device: submits > 0 ? 'gpu' : 'cpu', gpu: { ...gpu, submits }, logits: rangeOf(logits.to('float32').data.subarray(-logits.dims.at(-1))) };
     };
     return { device, dtype: options.dtype, threads: env.backends.onnx.wasm.numThreads };
   },

@@ -33,5 +33,6 @@ export async function open() {
       await engine.createCompletion({ prompt, max_tokens: n, temperature: 0, ignore_eos: true, cache_prompt: false, stream: true, timings_per_token: true, onData });
       return { prompt_tokens: timings?.prompt_n ?? 0, tokens: timings?.predicted_n ?? tokens, text };
     },
+    check: async () => ({ device: placement.some((line) => /WebGPU model buffer/.test(line)) ? 'gpu' : 'cpu' }),
   };
 }

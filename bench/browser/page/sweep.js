@@ -1,5 +1,6 @@
 // The measurement: models one after the other, each at every depth and phase, through the npm package.
 import { browserName } from './facts.js';
+import { rangeOf } from './logits.js';
 
 export const kKind = 'puna browser sweep';
 
@@ -100,19 +101,10 @@ class ModelRun {
   }
 }
 
-// A fast kernel that writes nothing is no kernel: logits of a few tokens must be numbers, and not all the same.
 async function checkOutput(engine) {
   const { vocab } = engine.info;
   const logits = await engine.logits(Array.from({ length: 8 }, (_, i) => (i * 7 + 1) % vocab));
-  let [least, most, finite] = [Infinity, -Infinity, true];
-  for (const value of logits) {
-    finite &&= Number.isFinite(value);
-    least = Math.min(least, value);
-    most = Math.max(most, value);
-  }
-  if (!finite) throw new Error('The model computes values that are no numbers on this device; its figures are void.');
-  if (!(most > least)) throw new Error('All logits are the same on this device; its figures are void.');
-  return { logits: logits.length, least, most };
+  return { logits: logits.length, ...rangeOf(logits) };
 }
 
 function watchVisibility() {
