@@ -95,28 +95,6 @@ class Strictest {
   uint32_t most_ = 0, least_ = kUnbounded;
 };
 
-void keep_alive(std::vector<State>& states) {
-  std::vector<std::vector<uint32_t>> from(states.size());
-  std::vector<uint32_t> accepting;
-  for (uint32_t id = 0; id < states.size(); ++id) {
-    for (const Edge& edge : states[id].edges) from[edge.to].push_back(id);
-    if (states[id].accepts) accepting.push_back(id);
-  }
-  const std::vector<bool> alive = alive_states(from, std::move(accepting));
-  std::vector<uint32_t> number(states.size());
-  std::vector<State> kept;
-  for (uint32_t id = 0; id < states.size(); ++id) {
-    number[id] = static_cast<uint32_t>(kept.size());
-    if (alive[id]) kept.push_back(std::move(states[id]));
-  }
-  for (State& state : kept) {
-    std::erase_if(state.edges, [&](const Edge& edge) { return !alive[edge.to]; });
-    for (Edge& edge : state.edges) edge.to = number[edge.to];
-  }
-  if (!alive[0]) kept.clear();
-  states = std::move(kept);
-}
-
 }  // namespace
 
 // The bound has to be the only one of its kind in a sequence, with something else beside it.
@@ -197,7 +175,7 @@ base::Result<std::optional<LengthAutomaton>> count_lengths(const LengthParts& pa
           {.to = to, .cls = static_cast<uint8_t>(cls), .begins = begins});
     }
   }
-  keep_alive(out.states);
+  keep_alive(out.states, &State::edges);
   if (out.states.empty()) return out;
 
   const size_t n = out.states.size();

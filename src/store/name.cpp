@@ -69,6 +69,10 @@ std::string ModelName::text() const {
 
 bool is_bare(std::string_view text) { return !text.contains('/'); }
 
+bool is_url(std::string_view text) {
+  return text.starts_with("https://") || text.starts_with("http://");
+}
+
 base::Result<ModelName> parse_name(std::string_view text) {
   const auto refuse = [&](std::string_view why) {
     return base::fail(

@@ -34,6 +34,8 @@ struct ModelName {
 
 // Whether only model and tag are written.
 bool is_bare(std::string_view text);
+// Whether it is the address of a file, not a name.
+bool is_url(std::string_view text);
 
 // Errors: kInvalidArgument, saying what of the text is wrong. Model, tag: letters, digits, '.', '_'
 // and '-', not beginning with '.' or '-', at most 80 bytes. Namespace: the same without '.'. Host:

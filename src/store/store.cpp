@@ -195,7 +195,7 @@ base::Error Store::unknown(std::string_view name) const {
 
 Result<Resolved> Store::resolve(std::string_view name) const {
   if (is_path(name)) return Resolved{.path = std::string(name)};
-  if (name.starts_with("https://") || name.starts_with("http://")) {
+  if (is_url(name)) {
     return fail(
         ErrorCode::kNotFound,
         fmt::format("\"{}\" is an address, and no model of this machine; `puna pull` fetches "

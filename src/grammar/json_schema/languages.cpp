@@ -56,29 +56,6 @@ LexemePlace with_plain_count(const Lexeme& lexeme, uint32_t enough, LexemePlace 
   return {at.state, state.most == kUnbounded ? std::min(at.count, enough) : at.count};
 }
 
-// Without the states from which none that accepts is reached; the first stays the start.
-void keep_alive(std::vector<AutomatonState>& states) {
-  std::vector<std::vector<uint32_t>> from(states.size());
-  std::vector<uint32_t> accepting;
-  for (uint32_t id = 0; id < states.size(); ++id) {
-    for (const AutomatonState::Edge& edge : states[id].next) from[edge.to].push_back(id);
-    if (states[id].accepts) accepting.push_back(id);
-  }
-  const std::vector<bool> alive = alive_states(from, std::move(accepting));
-  std::vector<uint32_t> number(states.size());
-  std::vector<AutomatonState> kept;
-  for (uint32_t id = 0; id < states.size(); ++id) {
-    number[id] = static_cast<uint32_t>(kept.size());
-    if (alive[id]) kept.push_back(std::move(states[id]));
-  }
-  for (AutomatonState& state : kept) {
-    std::erase_if(state.next, [&](const auto& edge) { return !alive[edge.to]; });
-    for (AutomatonState::Edge& edge : state.next) edge.to = number[edge.to];
-  }
-  if (!alive[0]) kept.clear();
-  states = std::move(kept);
-}
-
 }  // namespace
 
 Languages::Languages(Expressions& expressions, const Limits& limits, const Deadline& deadline)
@@ -228,7 +205,7 @@ base::Result<std::optional<Expression>> Languages::product(Expression a, Express
       edge->bytes |= members[cls];
     }
   }
-  keep_alive(states);
+  keep_alive(states, &AutomatonState::next);
   return states.empty() ? e_.nothing() : e_.automaton(states, 0);
 }
 

@@ -108,10 +108,6 @@ Result<PullPlan> plan_named(const ModelName& name, const CatalogueEntry* entry, 
   return plan_registry(name, registry);
 }
 
-bool is_url(std::string_view text) {
-  return text.starts_with("https://") || text.starts_with("http://");
-}
-
 // "https://host/a/b/Model-Q4.gguf?x" is host/files/Model-Q4.
 Result<ModelName> name_of_url(const std::string& url) {
   const std::string path = url.substr(0, url.find_first_of("?#"));
