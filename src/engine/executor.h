@@ -14,6 +14,7 @@
 #include "base/task.h"
 #include "base/thread_pool.h"
 #include "engine/kernel_times.h"
+#include "engine/ring_part.h"
 #include "formats/model_file.h"
 #include "gpu/device.h"
 #include "kernels/sample/chosen.h"
@@ -100,6 +101,9 @@ class Executor {
   // Whether a step begins before the host has heard what the one before it chose, so that a decode
   // that ends early has begun one in vain.
   virtual bool begins_ahead() const { return false; }
+
+  // Null: it cannot be linked to others.
+  virtual RingPart* ring_part() { return nullptr; }
 
   // A pause after steps: ends when they have run on the device, and when what else runs on this
   // thread has had its turn.

@@ -64,6 +64,12 @@ Result<void> GpuStepWriter::header(const plan::Step& step, const kernels::StepSh
 
 Result<void> GpuStepWriter::step(const plan::Step& step, const kernels::StepShape& shape,
                                  uint32_t n_go_on) {
+  PUNA_TRY(rows(step, shape, n_go_on));
+  return inputs(step);
+}
+
+Result<void> GpuStepWriter::rows(const plan::Step& step, const kernels::StepShape& shape,
+                                 uint32_t n_go_on) {
   PUNA_TRY(header(step, shape, n_go_on));
   const auto unsigned_words = [](const std::vector<int32_t>& v) {
     return std::span(reinterpret_cast<const uint32_t*>(v.data()), v.size());
@@ -77,7 +83,7 @@ Result<void> GpuStepWriter::step(const plan::Step& step, const kernels::StepShap
     PUNA_TRY(
         device_.write_buffer(program_.buffer(*media), 0, std::as_bytes(std::span(step.media))));
   }
-  return inputs(step);
+  return {};
 }
 
 Result<void> GpuStepWriter::places(const plan::Step& step) {

@@ -26,6 +26,9 @@ class GpuStepWriter {
   // n_go_on: of how many outputs, the first ones, the device makes the next step.
   base::Result<void> step(const plan::Step& step, const kernels::StepShape& shape,
                           uint32_t n_go_on = 0);
+  // The same without what an earlier part of the model hands over.
+  base::Result<void> rows(const plan::Step& step, const kernels::StepShape& shape,
+                          uint32_t n_go_on = 0);
   base::Result<void> outputs(std::span<const uint32_t> rows);
   // outputs: the first ones of the step, whose tokens the device chooses. In the history what
   // penalties look back on, then choices().

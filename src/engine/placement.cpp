@@ -9,7 +9,10 @@
 #include <span>
 #include <utility>
 
+#include "base/log.h"
 #include "engine/split_executor.h"
+#include "kernels/link/link.h"
+#include "kernels/sample/sample.h"
 #include "plan/cpu_program.h"
 #include "plan/fuse.h"
 #include "plan/gpu_plan.h"
@@ -190,7 +193,8 @@ class Placer {
                       device_->info().name));
     }
     if (on_cpu) make_pool();
-    std::vector<Stage> stages;  // from the last one on
+    std::vector<Stage> stages;      // from the last one on
+    std::vector<RingPart*> linked;  // those that are on GPUs
     std::unique_ptr<Executor> executor;
     plan::MemoryUse experts;
     uint32_t n_experts = 0;
@@ -205,10 +209,17 @@ class Placer {
                                     gpu_options(part.on.device), device, hooks_, std::move(host)));
       stages.push_back({true, part.on.first_layer, part.n_layers, loaded->memory(), part.on.device,
                         device.info().name});
+      linked.push_back(loaded->ring_part());
       experts += loaded->host_memory();
       n_experts += part.n_experts;
       executor = executor ? join(std::move(loaded), std::move(executor), part.n_handed)
                           : std::move(loaded);
+    }
+    if (!parts.first && linked.size() > 1) {
+      std::ranges::reverse(linked);
+      // Where it cannot be done, what is handed over goes by way of the host.
+      if (auto done = co_await link(linked, parts); !done)
+        base::log_debug("The GPUs are not linked: {}", done.error().text());
     }
     if (parts.first) {
       PUNA_CO_TRY(auto loaded, co_await load_cpu(file_, *std::move(parts.first), cache_,
@@ -222,6 +233,22 @@ class Placer {
     placement.experts = experts;
     placement.cpu_experts = n_experts;
     out_.executor = std::move(executor);
+    co_return {};
+  }
+
+  Task<Result<void>> link(std::span<RingPart* const> ring, const Parts& parts) {
+    std::vector<std::shared_ptr<gpu::HostMemory>> channels;  // from part i to the next one
+    for (const Parts::Gpu& part : parts.gpus) {
+      const uint64_t words = std::max(part.n_handed, 1u);  // an id, of the last part
+      PUNA_CO_TRY(channels.emplace_back(),
+                  gpu::HostMemory::allocate(kernels::kLinkDataOffset +
+                                            kernels::kMaxBatch * words * sizeof(uint32_t)));
+    }
+    for (size_t i = 0; i < ring.size(); ++i) {
+      // By a name: GCC 12 destroys a temporary of an aggregate in a co_await twice.
+      LinkEnds ends{channels[(i + ring.size() - 1) % ring.size()], channels[i]};
+      PUNA_CO_TRY(co_await ring[i]->link(std::move(ends)));
+    }
     co_return {};
   }
 

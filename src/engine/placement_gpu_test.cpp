@@ -8,6 +8,7 @@
 #include "engine/scheduler.h"
 #include "engine/testing/prompts.h"
 #include "engine/testing/small_device.h"
+#include "gpu/native/native_device.h"
 #include "models/testing/tiny_model.h"
 #include "models/testing/tiny_recurrent.h"
 
@@ -246,6 +247,101 @@ TEST_CASE("a model split over two GPUs gives what the CPU gives alone") {
     auto cpu = load(model(), nullptr, {});
     check_equal(**split, **cpu);
   }
+}
+
+namespace {
+
+// Counts how often the host reads what it has computed.
+class ReadDevice : public engine::test::ForwardingDevice {
+ public:
+  using ForwardingDevice::ForwardingDevice;
+  void read_back(gpu::BufferId buffer, uint64_t offset, std::span<std::byte> out,
+                 gpu::ReadDone done) override {
+    ++n_reads;
+    ForwardingDevice::read_back(buffer, offset, out, std::move(done));
+  }
+  int n_reads = 0;
+};
+
+}  // namespace
+
+TEST_CASE("a text goes round two linked GPUs without the host, but for recurrent states") {
+  for (const char* architecture : {"llama", "gemma4", "qwen35"}) {
+    CAPTURE(architecture);
+    auto device = open_gpu();
+    if (!device) return;
+    if (!device->info().shares_memory) {
+      MESSAGE("SKIPPED: no memory is shared with devices of ", device->info().name);
+      return;
+    }
+    engine::EngineOptions options;
+    const auto second = std::make_shared<ReadDevice>(open_gpu());
+    options.more_gpus.open = [&]() -> base::Result<engine::MoreGpus::Devices> {
+      return engine::MoreGpus::Devices{second};
+    };
+    options.more_gpus.shares = {1, 1};
+    auto split = load(model_of(architecture), std::move(device), {}, options);
+    REQUIRE_MESSAGE(split.has_value(), split.error().text());
+    auto cpu = load(model_of(architecture), nullptr, {});
+    const std::vector<int32_t> tokens = test_prompt(40);
+    const int before = second->n_reads;
+    CHECK(greedy(**split, tokens, 24) == greedy(**cpu, tokens, 24));
+    const int n_reads = second->n_reads - before;
+    // What the prompt hands over, and with states each token.
+    if (std::string_view(architecture) == "qwen35") {
+      CHECK(n_reads >= 24);
+    } else {
+      CHECK(n_reads < 4);
+    }
+  }
+}
+
+namespace {
+
+// Is gone at a submit.
+class LostDevice : public engine::test::ForwardingDevice {
+ public:
+  explicit LostDevice(std::unique_ptr<gpu::Device> device)
+      : LostDevice(static_cast<gpu::native::NativeDevice*>(device.release())) {}
+  base::Result<gpu::SubmitId> submit(const gpu::CommandList& list) override {
+    if (n_left > 0 && --n_left == 0) native_.lose_for_test();
+    return ForwardingDevice::submit(list);
+  }
+  int n_left = 0;  // submits until then; 0: it stays
+
+ private:
+  explicit LostDevice(gpu::native::NativeDevice* native)
+      : ForwardingDevice(std::unique_ptr<gpu::Device>(native)), native_(*native) {}
+  gpu::native::NativeDevice& native_;
+};
+
+}  // namespace
+
+TEST_CASE("the loss of one of two GPUs that share a model ends a text with that error") {
+  auto device = open_gpu();
+  if (!device) return;
+  engine::EngineOptions options;
+  const auto second = std::make_shared<LostDevice>(open_gpu());
+  options.more_gpus.open = [&]() -> base::Result<engine::MoreGpus::Devices> {
+    return engine::MoreGpus::Devices{second};
+  };
+  options.more_gpus.shares = {1, 1};
+  auto split = load(model_of("llama"), std::move(device), {}, options);
+  REQUIRE_MESSAGE(split.has_value(), split.error().text());
+  second->n_left = 6;  // that of the prompt, and then some
+  engine::GenerateOptions generate;
+  generate.max_tokens = 24;
+  size_t n_written = 0;
+  const auto done =
+      base::run_until(engine::Scheduler(**split).generate(test_prompt(40), generate, {},
+                                                          [&](const kernels::Chosen&) {
+                                                            ++n_written;
+                                                            return true;
+                                                          }),
+                      [&] { (*split)->poll(); });
+  REQUIRE(!done.has_value());
+  CHECK(done.error().code == base::ErrorCode::kDeviceLost);
+  CHECK(n_written < 24);
 }
 
 // While one card is at a step the other is at the one before.

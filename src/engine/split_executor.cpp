@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/later.h"
+#include "base/log.h"
 
 namespace puna::engine {
 namespace {
@@ -19,7 +20,7 @@ std::vector<T> copy_of(std::span<const T> values) {
   return {values.begin(), values.end()};
 }
 
-class SplitExecutor : public Executor {
+class SplitExecutor : public Executor, public RingPart {
  public:
   SplitExecutor(std::unique_ptr<Executor> first, std::unique_ptr<Executor> rest, uint32_t n_handed)
       : first_(std::move(first)),
@@ -43,26 +44,41 @@ class SplitExecutor : public Executor {
     co_return co_await hand_on(logits);
   }
 
-  // A step at a time: the first layers need the id that the rest chose.
+  // By way of the host a step at a time: the first layers need the id that the rest chose.
   Task<Result<void>> decode(plan::Step step, std::vector<OutputSampling> outputs, uint32_t n_steps,
                             OnChosen on_chosen) override {
     if (std::ranges::any_of(outputs, &OutputSampling::once)) n_steps = 1;
-    for (uint32_t i = 0; i < n_steps; ++i) {
-      plan::Step next = plan::next_step(step, step.output_rows);
-      PUNA_CO_TRY(co_await begin(std::move(step)));
-      auto handed = co_await take_handed();
-      if (!handed) co_return given(std::unexpected(std::move(handed.error())));
-      bool goes_on = false;
-      const auto on_step = [&](std::span<const kernels::Chosen> chosen) {
-        std::ranges::transform(chosen, next.tokens.begin(), &kernels::Chosen::id);
-        return goes_on = on_chosen(chosen).on;
-      };
-      PUNA_CO_TRY(given(co_await rest_->decode(*std::move(handed), outputs, 1, on_step)));
-      if (!goes_on) break;
-      for (size_t r = 0; r < outputs.size(); ++r) outputs[r].text.push_back(next.tokens[r]);
-      step = std::move(next);
+    Decode d{std::move(step), std::move(outputs), n_steps, std::move(on_chosen)};
+    while (d.n_steps > 0) {
+      if (goes_round(d)) {
+        PUNA_CO_TRY(co_await go_round(d));
+      } else {
+        PUNA_CO_TRY(co_await step_by_host(d));
+      }
     }
     co_return {};
+  }
+
+  // Two parts that are linked are one of a larger ring. What joins all of them drives it.
+  RingPart* ring_part() override { return linked() ? this : nullptr; }
+  Task<Result<void>> link(LinkEnds) override {
+    co_return base::fail(base::ErrorCode::kUnsupported, "Parts are linked before they are joined.");
+  }
+  bool linked() const override {
+    RingPart* const first = first_->ring_part();
+    RingPart* const rest = rest_->ring_part();
+    return first && rest && first->linked() && rest->linked();
+  }
+  Result<void> begin_decode(const plan::Step& first,
+                            std::span<const OutputSampling> outputs) override {
+    return rest_->ring_part()->begin_decode(first, outputs);
+  }
+  Result<void> begin_step(const plan::Step& step, bool follows) override {
+    PUNA_TRY(first_->ring_part()->begin_step(step, follows));
+    return rest_->ring_part()->begin_step(step, follows);
+  }
+  Task<Result<std::vector<kernels::Chosen>>> chosen() override {
+    return rest_->ring_part()->chosen();
   }
 
   Result<void> set_pages(uint32_t sequence, uint32_t first, std::span<const uint32_t> pages,
@@ -158,6 +174,82 @@ class SplitExecutor : public Executor {
   }
 
  private:
+  struct Decode {
+    plan::Step step;  // the next one
+    std::vector<OutputSampling> outputs;
+    uint32_t n_steps;  // that are left
+    OnChosen on_chosen;
+  };
+
+  // What the step before `next` has chosen.
+  static void take(Decode& d, plan::Step next, std::span<const kernels::Chosen> chosen) {
+    std::ranges::transform(chosen, next.tokens.begin(), &kernels::Chosen::id);
+    d.n_steps = d.on_chosen(chosen).on ? d.n_steps - 1 : 0;
+    for (size_t r = 0; r < d.outputs.size(); ++r) d.outputs[r].text.push_back(next.tokens[r]);
+    d.step = std::move(next);
+  }
+
+  Task<Result<void>> step_by_host(Decode& d) {
+    plan::Step next = plan::next_step(d.step, d.step.output_rows);
+    PUNA_CO_TRY(co_await begin(std::move(d.step)));
+    auto handed = co_await take_handed();
+    if (!handed) co_return given(std::unexpected(std::move(handed.error())));
+    const auto on_step = [&](std::span<const kernels::Chosen> chosen) {
+      take(d, std::move(next), chosen);
+      return d.n_steps > 0;
+    };
+    co_return given(co_await rest_->decode(*std::move(handed), d.outputs, 1, on_step));
+  }
+
+  // Where the last device chooses all tokens, and what may be chosen is the same for each. Steps
+  // begin before the host has heard of the ones before them, and recurrent states could not be
+  // taken back. A prompt takes long, and a GPU does not wait for long without the host.
+  bool goes_round(const Decode& d) const {
+    const auto by_host = [](const OutputSampling& output) {
+      return output.once || output.moves || output.params.on_host();
+    };
+    return !broken_ && linked() && of_first_.states.empty() &&
+           d.step.n_tokens() == d.outputs.size() && std::ranges::none_of(d.outputs, by_host);
+  }
+  // Ends with steps left where a part has waited in vain: they go by way of the host.
+  Task<Result<void>> go_round(Decode& d) {
+    PUNA_CO_TRY(co_await settle());
+    PUNA_CO_TRY(begin_decode(d.step, d.outputs));
+    plan::Step next = d.step;
+    bool follows = false;
+    uint32_t n_ahead = 0;  // steps that were begun and not heard of
+    Result<void> done;
+    const auto fail = [&](base::Error error) {
+      broken_ = true;  // parts may not count alike any more
+      if (done) done = std::unexpected(std::move(error));
+    };
+    while (true) {
+      if (!broken_ && n_ahead < std::min(kAhead, d.n_steps)) {
+        if (auto begun = begin_step(next, std::exchange(follows, true)); !begun) {
+          fail(std::move(begun.error()));
+        } else {
+          ++n_ahead;
+          next = plan::next_step(next, next.output_rows);
+        }
+        continue;
+      }
+      if (n_ahead == 0) co_return done;
+      const auto ids = co_await chosen();
+      --n_ahead;
+      if (!ids) {
+        fail(ids.error());
+      } else if (ids->empty()) {
+        if (!std::exchange(broken_, true)) {
+          base::log_warning(
+              "A GPU has waited in vain for another; what they hand over goes by way of the host "
+              "from now on.");
+        }
+      } else if (!broken_ && d.n_steps > 0) {
+        take(d, plan::next_step(d.step, d.step.output_rows), *ids);
+      }
+    }
+  }
+
   // A step that the first layers have begun.
   struct Begun {
     plan::Step step;
@@ -224,6 +316,7 @@ class SplitExecutor : public Executor {
   std::array<Begun, 2> begun_;          // in turn
   uint64_t n_begun_ = 0, n_given_ = 0;  // steps
   std::vector<std::function<Result<void>()>> later_;
+  bool broken_ = false;  // the ring of parts, if there is one
 };
 
 }  // namespace

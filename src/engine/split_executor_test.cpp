@@ -14,6 +14,7 @@ using base::Result;
 using base::Task;
 using engine::Executor;
 using engine::PagePlace;
+using engine::RingPart;
 
 namespace {
 
@@ -21,7 +22,7 @@ using Log = std::vector<std::string>;
 
 // Says what it is told. As the first of two it hands over ten times the token, when it is polled
 // (late) or at once; as the second it says what it was handed.
-class Said final : public Executor {
+class Said final : public Executor, public RingPart {
  public:
   Said(Log& log, std::string name, bool late) : log_(log), name_(std::move(name)), late_(late) {}
 
@@ -45,6 +46,29 @@ class Said final : public Executor {
     on_chosen(chosen);
     co_return {};
   }
+  RingPart* ring_part() override { return is_linked ? this : nullptr; }
+  Task<Result<void>> link(engine::LinkEnds) override { co_return {}; }
+  bool linked() const override { return is_linked; }
+  Result<void> begin_decode(const plan::Step& first,
+                            std::span<const engine::OutputSampling>) override {
+    say("decodes from {}", first.tokens.front());
+    chosen_ = first.tokens.back();
+    return {};
+  }
+  Result<void> begin_step(const plan::Step& step, bool follows) override {
+    say("begins {} at {}", follows ? "what follows" : std::to_string(step.tokens.front()),
+        step.positions.front());
+    if (fails) return base::fail(base::ErrorCode::kDevice, "refused");
+    return {};
+  }
+  Task<Result<std::vector<kernels::Chosen>>> chosen() override {
+    std::vector<kernels::Chosen> out(1);
+    out.front().id = ++chosen_;
+    if (chosen_ >= in_vain_from) out.clear();
+    say("is asked");
+    co_return out;
+  }
+
   Task<Result<void>> rest() override {
     say("rests");
     co_return {};
@@ -92,6 +116,8 @@ class Said final : public Executor {
   }
 
   bool fails = false;
+  bool is_linked = false;
+  int32_t in_vain_from = INT32_MAX;  // of the tokens that it would choose in a ring
 
  private:
   template <class... Args>
@@ -105,6 +131,7 @@ class Said final : public Executor {
   Log& log_;
   std::string name_;
   bool late_;
+  int32_t chosen_ = 0;
   std::deque<std::function<void(bool)>> waiting_;
 };
 
@@ -121,14 +148,25 @@ struct Joined {
     step.add(0, std::span(&token, 1), 0);
     return base::run_until(both->run(std::move(step), {}), [this] { both->poll(); });
   }
-  // Writes n tokens behind one.
-  Result<void> decode(int32_t token, uint32_t n) {
+  // Writes n tokens behind one, or up to the last.
+  Result<void> decode(int32_t token, uint32_t n, int32_t last = INT32_MAX) {
+    return decode({token}, n, {}, last);
+  }
+  Result<void> decode(std::vector<int32_t> text, uint32_t n, engine::OutputSampling sampling,
+                      int32_t last = INT32_MAX) {
     plan::Step step;
-    step.add(0, std::span(&token, 1), 0);
-    step.output_rows = {0};
-    return base::run_until(both->decode(std::move(step), std::vector<engine::OutputSampling>(1), n,
-                                        [](std::span<const kernels::Chosen>) { return true; }),
+    step.add(0, text, 0);
+    step.output_rows = {static_cast<uint32_t>(text.size() - 1)};
+    written.clear();
+    return base::run_until(both->decode(std::move(step), {std::move(sampling)}, n,
+                                        [this, last](std::span<const kernels::Chosen> chosen) {
+                                          written.push_back(chosen.front().id);
+                                          return chosen.front().id != last;
+                                        }),
                            [this] { both->poll(); });
+  }
+  void link() {
+    for (Said* part : parts) part->is_linked = true;
   }
   Result<void> rest() {
     return base::run_until(both->rest(), [this] { both->poll(); });
@@ -136,6 +174,7 @@ struct Joined {
   Log said() { return std::exchange(log, {}); }
 
   Log log;
+  std::vector<int32_t> written;
   std::array<Said*, 2> parts;
   std::unique_ptr<Executor> both;
 };
@@ -222,4 +261,62 @@ TEST_CASE("an error of a step is told by a call after it, and steps go on") {
   joined.said();
   REQUIRE(joined.decode(4, 1).has_value());
   CHECK(joined.said() == Log{"first runs 4", "first ran 4", "rest decodes 4 with 40"});
+}
+
+TEST_CASE("linked parts begin a step before they are asked for the one before") {
+  Joined joined(/*first_is_late=*/true);
+  joined.link();
+  REQUIRE(joined.decode(1, 3).has_value());
+  CHECK(joined.written == std::vector<int32_t>{2, 3, 4});
+  CHECK(joined.said() == Log{"rest decodes from 1", "first begins 1 at 0", "rest begins 1 at 0",
+                             "first begins what follows at 1", "rest begins what follows at 1",
+                             "rest is asked", "first begins what follows at 2",
+                             "rest begins what follows at 2", "rest is asked", "rest is asked"});
+  // A prompt goes by way of the host, its text round. What was begun in vain is asked for too.
+  REQUIRE(joined.decode({5, 6}, 9, {}, /*last=*/8).has_value());
+  CHECK(joined.written == std::vector<int32_t>{7, 8});
+  CHECK(joined.said() == Log{"first runs 5", "first ran 5", "rest decodes 5 with 50",
+                             "rest decodes from 7", "first begins 7 at 2", "rest begins 7 at 2",
+                             "first begins what follows at 3", "rest begins what follows at 3",
+                             "rest is asked", "rest is asked"});
+}
+
+TEST_CASE("linked parts go by way of the host where the host has a say in a token") {
+  Joined joined(/*first_is_late=*/false);
+  joined.link();
+  engine::OutputSampling once, moves;
+  once.once = true;
+  moves.moves = true;
+  for (const engine::OutputSampling& sampling : {once, moves}) {
+    REQUIRE(joined.decode({1}, 1, sampling).has_value());
+    CHECK(joined.said() == Log{"first runs 1", "first ran 1", "rest decodes 1 with 10"});
+  }
+}
+
+TEST_CASE("a text goes on by way of the host where a linked part has waited in vain") {
+  Joined joined(/*first_is_late=*/false);
+  joined.link();
+  joined.parts[1]->in_vain_from = 3;
+  REQUIRE(joined.decode(1, 4).has_value());
+  CHECK(joined.written == std::vector<int32_t>{2, 3, 4, 5});
+  CHECK(joined.said() == Log{"rest decodes from 1", "first begins 1 at 0", "rest begins 1 at 0",
+                             "first begins what follows at 1", "rest begins what follows at 1",
+                             "rest is asked", "first begins what follows at 2",
+                             "rest begins what follows at 2", "rest is asked", "rest is asked",
+                             "first runs 2", "first ran 2", "rest decodes 2 with 20",
+                             "first runs 3", "first ran 3", "rest decodes 3 with 30",
+                             "first runs 4", "first ran 4", "rest decodes 4 with 40"});
+}
+
+TEST_CASE(
+    "an error of one of two linked parts ends the text, and the next goes by way of the host") {
+  Joined joined(/*first_is_late=*/false);
+  joined.link();
+  joined.parts[1]->fails = true;
+  REQUIRE(!joined.decode(1, 4).has_value());
+  CHECK(joined.written.empty());
+  joined.parts[1]->fails = false;
+  joined.said();
+  REQUIRE(joined.decode(1, 1).has_value());
+  CHECK(joined.said() == Log{"first runs 1", "first ran 1", "rest decodes 1 with 10"});
 }

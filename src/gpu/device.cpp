@@ -1,6 +1,8 @@
 // What all devices share: names, WGSL header lines, the recorded command list.
 #include "gpu/device.h"
 
+#include <fmt/format.h>
+
 #include <utility>
 
 namespace puna::gpu {
@@ -33,6 +35,12 @@ std::string wgsl_header(const DeviceInfo& info) {
     header += "diagnostic(off, chromium.subgroup_matrix_uniformity);\n";
   }
   return header;
+}
+
+base::Result<BufferId> Device::share(std::shared_ptr<HostMemory>, std::string_view label) {
+  return base::fail(base::ErrorCode::kUnsupported,
+                    fmt::format("Buffer \"{}\" cannot lie in memory of the host: {} has no way to.",
+                                label, info().name));
 }
 
 base::Result<SubmitId> Device::submit_early(const CommandList& list) { return submit(list); }

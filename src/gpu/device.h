@@ -7,12 +7,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/result.h"
+#include "gpu/host_memory.h"
 
 namespace puna::gpu {
 
@@ -75,6 +77,8 @@ struct DeviceInfo {
   // Its compiler takes minutes for large kernels: small ones are chosen where there is a choice,
   // and loops are kept from being unrolled (TURNS of kernels/common/step.wgsl).
   bool slow_compiler = false;
+  // Device::share() works.
+  bool shares_memory = false;
   // Matrix units through WGSL.
   bool subgroup_matrix = false;
   MatrixShape matrix;
@@ -141,6 +145,12 @@ class Device {
   // kInvalidArgument above max_buffer_bytes, kDeviceLost.
   virtual base::Result<BufferId> create_buffer(uint64_t bytes, BufferUse use,
                                                std::string_view label) = 0;
+  // A kStorage buffer that lies in memory of the host, all of it, of which other devices may have
+  // one too. What commands of one device write there, kernels of another see before the end of
+  // their submit, where they have not read that word, or a neighbour of it, in the same submit:
+  // caches keep what was read until its end. The buffer keeps the memory until its work is done.
+  // Errors: those of create_buffer; kUnsupported where not DeviceInfo::shares_memory.
+  virtual base::Result<BufferId> share(std::shared_ptr<HostMemory> memory, std::string_view label);
   // Work submitted before still runs. Bind groups that use the buffer are destroyed too.
   virtual void destroy_buffer(BufferId buffer) = 0;
 

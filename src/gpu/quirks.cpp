@@ -69,7 +69,7 @@ std::vector<std::string_view> apply_quirks(DeviceInfo& info) {
 }
 
 void hide_features(DeviceInfo& info) {
-  info.f16 = info.subgroups = info.dot4 = info.subgroup_matrix = false;
+  info.f16 = info.subgroups = info.dot4 = info.subgroup_matrix = info.shares_memory = false;
   info.matrix = {};
   info.subgroup_min = info.subgroup_max = 0;
   const Limits baseline;

@@ -124,6 +124,7 @@ Adapter describe(const Instance& instance, WGPUAdapter adapter) {
     info.f16 = info.f16 || feature.name == "shader-f16";
     info.subgroups = info.subgroups || feature.name == "subgroups";
     info.subgroup_matrix = info.subgroup_matrix || feature.name == "subgroup-matrix";
+    info.shares_memory = info.shares_memory || feature.name == "host-mapped-pointer";
   }
   if (info.subgroup_matrix) info.matrix = instance.matrix_shape(adapter);
   WGPULimits limits = {};
@@ -228,6 +229,7 @@ Result<Opened> request(const Found& found, const DeviceInfo& info, const OpenOpt
     if ((feature.name == "shader-f16" && info.f16) ||
         (feature.name == "subgroups" && info.subgroups) ||
         (feature.name == "subgroup-matrix" && info.subgroup_matrix) ||
+        (feature.name == "host-mapped-pointer" && info.shares_memory) ||
         (feature.name == "timestamp-query" && options.timestamps)) {
       wanted.push_back(feature.id);
     }

@@ -8,6 +8,7 @@ namespace puna::gpu::native {
 namespace {
 
 constexpr auto kSubgroupMatrix = static_cast<WGPUFeatureName>(0x00050034);
+constexpr auto kHostMappedPointer = static_cast<WGPUFeatureName>(0x0005000F);
 
 // Chained to descriptors: switches by name.
 struct DawnToggles {
@@ -38,6 +39,15 @@ struct DawnCache {
   } store;
 };
 
+// Chained to a buffer's descriptor: the memory of the host that it lies in, and what is called when
+// no work needs it any more.
+struct DawnHostMemory {
+  WGPUChainedStruct chain = {nullptr, static_cast<WGPUSType>(0x00050012)};
+  void* pointer = nullptr;
+  void (*done)(void*) = nullptr;
+  void* userdata = nullptr;
+};
+
 // Chained to an adapter's info, which fills it in: the shapes of matrix units.
 struct DawnMatrixConfigs {
   enum Component : uint32_t { kF32 = 1, kF16 = 2 };
@@ -64,6 +74,7 @@ constexpr Feature kNamed[] = {
     {WGPUFeatureName_ShaderF16, "shader-f16"},
     {WGPUFeatureName_Subgroups, "subgroups"},
     {kSubgroupMatrix, "subgroup-matrix"},
+    {kHostMappedPointer, "host-mapped-pointer"},
     {WGPUFeatureName_TimestampQuery, "timestamp-query"},
 };
 
@@ -179,6 +190,16 @@ class Dawn final : public Instance {
                                         const WGPUShaderModuleDescriptor& descriptor,
                                         bool /*trusted*/) override {
     return wgpu().DeviceCreateShaderModule(device, &descriptor);
+  }
+
+  WGPUBuffer create_shared_buffer(WGPUDevice device, WGPUBufferDescriptor descriptor,
+                                  std::shared_ptr<HostMemory> memory) override {
+    DawnHostMemory chained;
+    chained.pointer = memory->bytes().data();
+    chained.userdata = new std::shared_ptr<HostMemory>(std::move(memory));
+    chained.done = [](void* data) { delete static_cast<std::shared_ptr<HostMemory>*>(data); };
+    descriptor.nextInChain = &chained.chain;
+    return wgpu().DeviceCreateBuffer(device, &descriptor);
   }
 
   // What does not fit the 4 MiB that it keeps for writes is given memory of its own each time: 8

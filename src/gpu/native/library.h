@@ -74,6 +74,13 @@ class Instance {
                                                 const WGPUShaderModuleDescriptor& descriptor,
                                                 bool trusted) = 0;
 
+  // A buffer that lies in memory of the host and keeps it until its work is done; its size is that
+  // of the memory. Null where the library has no such buffers.
+  virtual WGPUBuffer create_shared_buffer(WGPUDevice, WGPUBufferDescriptor,
+                                          std::shared_ptr<HostMemory>) {
+    return nullptr;
+  }
+
   // Bytes that wgpuQueueWriteBuffer takes without a detour; larger writes are staged by us.
   virtual size_t largest_write() const { return SIZE_MAX; }
 

@@ -20,6 +20,8 @@ using base::Result;
 constexpr size_t kRememberedSubmits = 64;
 // A wait of less is brief.
 constexpr double kBriefMs = 2;
+constexpr WGPUBufferUsage kStorageUsage =
+    WGPUBufferUsage_Storage | WGPUBufferUsage_CopySrc | WGPUBufferUsage_CopyDst;
 // Memory of destroyed buffers that is worth a wait before more is taken.
 constexpr uint64_t kReclaimed = 64u << 20;
 
@@ -123,10 +125,8 @@ Result<BufferId> NativeDevice::create_buffer(uint64_t bytes, BufferUse use,
   WGPUBufferDescriptor descriptor = {};
   descriptor.label = view(label);
   descriptor.size = whole_words(bytes);
-  descriptor.usage =
-      use == BufferUse::kReadback
-          ? WGPUBufferUsage_MapRead | WGPUBufferUsage_CopyDst
-          : WGPUBufferUsage_Storage | WGPUBufferUsage_CopySrc | WGPUBufferUsage_CopyDst;
+  descriptor.usage = use == BufferUse::kReadback ? WGPUBufferUsage_MapRead | WGPUBufferUsage_CopyDst
+                                                 : kStorageUsage;
   if (memory_bytes_ && descriptor.size > *memory_bytes_ - used_bytes_) {
     return fail(ErrorCode::kOutOfMemory,
                 fmt::format("Buffer \"{}\" of {} bytes is refused: {} of the {} bytes that may be "
@@ -134,8 +134,28 @@ Result<BufferId> NativeDevice::create_buffer(uint64_t bytes, BufferUse use,
                             label, descriptor.size, used_bytes_, *memory_bytes_));
   }
   if (destroyed_bytes_ >= kReclaimed) PUNA_TRY(reclaim());
+  return keep_buffer(use, descriptor, nullptr);
+}
+
+Result<BufferId> NativeDevice::share(std::shared_ptr<HostMemory> memory, std::string_view label) {
+  if (!info_.shares_memory) return Device::share(std::move(memory), label);
+  PUNA_TRY(alive());
+  WGPUBufferDescriptor descriptor = {};
+  descriptor.label = view(label);
+  descriptor.size = memory->bytes().size();
+  descriptor.usage = kStorageUsage;
+  PUNA_TRY(check_create_buffer(info_.limits, descriptor.size, label));
+  return keep_buffer(BufferUse::kStorage, descriptor, std::move(memory));
+}
+
+// memory: of the host, where the buffer is to lie; null: the device's own.
+Result<BufferId> NativeDevice::keep_buffer(BufferUse use, WGPUBufferDescriptor descriptor,
+                                           std::shared_ptr<HostMemory> memory) {
+  const std::string label = text(descriptor.label);
+  const bool own = memory == nullptr;
   ErrorScope scope(*instance_, device_);
-  WGPUBuffer handle = wgpu_.DeviceCreateBuffer(device_, &descriptor);
+  WGPUBuffer handle = own ? wgpu_.DeviceCreateBuffer(device_, &descriptor)
+                          : instance_->create_shared_buffer(device_, descriptor, std::move(memory));
   if (auto made =
           scope.end(fmt::format("Buffer \"{}\" of {} bytes is refused", label, descriptor.size));
       !made) {
@@ -145,8 +165,8 @@ Result<BufferId> NativeDevice::create_buffer(uint64_t bytes, BufferUse use,
   if (!handle)
     return fail(ErrorCode::kOutOfMemory,
                 fmt::format("Buffer \"{}\" of {} bytes is refused.", label, descriptor.size));
-  buffers_.push_back({{std::string(label), descriptor.size, use, false}, handle});
-  used_bytes_ += descriptor.size;
+  buffers_.push_back({{label, descriptor.size, use, false}, handle, own ? descriptor.size : 0});
+  used_bytes_ += buffers_.back().own_bytes;
   return BufferId{static_cast<uint32_t>(buffers_.size())};
 }
 
@@ -160,8 +180,8 @@ void NativeDevice::destroy_buffer(BufferId id) {
       if (bound == id && group.handle) wgpu_.BindGroupRelease(std::exchange(group.handle, nullptr));
     }
   }
-  used_bytes_ -= buffer->facts.bytes;
-  destroyed_bytes_ += buffer->facts.bytes;
+  used_bytes_ -= buffer->own_bytes;
+  destroyed_bytes_ += buffer->own_bytes;
   wgpu_.BufferDestroy(buffer->handle);
   wgpu_.BufferRelease(std::exchange(buffer->handle, nullptr));
 }

@@ -42,6 +42,7 @@ class NativeDevice final : public Device {
 
   base::Result<BufferId> create_buffer(uint64_t bytes, BufferUse use,
                                        std::string_view label) override;
+  base::Result<BufferId> share(std::shared_ptr<HostMemory> memory, std::string_view label) override;
   void destroy_buffer(BufferId buffer) override;
   void create_pipeline(PipelineDesc desc, PipelineDone done) override;
   base::Result<BindGroupId> create_bind_group(PipelineId pipeline,
@@ -63,6 +64,7 @@ class NativeDevice final : public Device {
   struct Buffer {
     BufferFacts facts;
     WGPUBuffer handle = nullptr;  // null once destroyed
+    uint64_t own_bytes = 0;       // of the device's memory
   };
   struct Layout {
     WGPUBindGroupLayout group = nullptr;
@@ -90,6 +92,8 @@ class NativeDevice final : public Device {
   class Encoder;
 
   base::Result<void> alive() const;
+  base::Result<BufferId> keep_buffer(BufferUse use, WGPUBufferDescriptor descriptor,
+                                     std::shared_ptr<HostMemory> memory);
   base::Result<SubmitId> submit(std::span<const Command> commands);
   Buffer* find(BufferId id);
   base::Result<Layout> layout_for(std::span<const Access> bindings);

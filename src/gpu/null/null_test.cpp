@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <optional>
 
 using namespace puna;
@@ -120,4 +121,23 @@ TEST_CASE("a lost device fails everything with the same error and drops outstand
   CHECK(device->create_buffer(4, BufferUse::kStorage, "a").error().message ==
         "The GPU is lost: the null device was told to lose itself.");
   CHECK(device->wait({1}).error().code == base::ErrorCode::kDeviceLost);
+}
+
+TEST_CASE("memory of the host is whole and zero, and a device that cannot share it says so") {
+  const auto memory = HostMemory::allocate(70000);
+  REQUIRE(memory.has_value());
+  const std::span<std::byte> bytes = (*memory)->bytes();
+  CHECK(bytes.size() == 131072);
+  CHECK(reinterpret_cast<uintptr_t>(bytes.data()) % 65536 == 0);
+  CHECK(std::ranges::all_of(bytes, [](std::byte b) { return b == std::byte{}; }));
+  const auto too_much = HostMemory::allocate(UINT64_MAX);
+  REQUIRE(!too_much.has_value());
+  CHECK(too_much.error().code == base::ErrorCode::kOutOfMemory);
+
+  const auto device = null::create();
+  const auto shared = device->share(*memory, "link");
+  REQUIRE(!shared.has_value());
+  CHECK(shared.error().code == base::ErrorCode::kUnsupported);
+  CHECK(shared.error().text().find("\"link\"") != std::string::npos);
+  CHECK(memory->use_count() == 1);
 }

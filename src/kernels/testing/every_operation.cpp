@@ -7,6 +7,7 @@
 #include "kernels/elementwise/unary.h"
 #include "kernels/hadamard/hadamard.h"
 #include "kernels/image/image.h"
+#include "kernels/link/link.h"
 #include "kernels/local_attention/local_attention.h"
 #include "kernels/mrope/mrope.h"
 #include "kernels/reduce/reduce.h"
@@ -108,6 +109,8 @@ Result<std::vector<KernelCall>> every_operation(const gpu::DeviceInfo& device) {
     PUNA_TRY(mrope(device, {"mrope", {}, {}, {}, shape}, out));
     PUNA_TRY(mrope(device, {"mrope", {}, {}, {}, shape, Rows::kTokens, true}, out));
   }
+  link_wait(device, {"link"}, out);
+  link_stamp({"link"}, out);
   PUNA_TRY(own_conv(device, {"own_conv", {}, {}, {}, {}, {66, 5, 4}}, out));
   LocalAttentionArgs local;
   local.label = "local_attention";
