@@ -1,4 +1,4 @@
-// Two devices of one adapter, linked: one waits for what the other gives, and not for ever.
+// Two devices, linked: one waits for what the other gives, and not for ever.
 #include <doctest/doctest.h>
 
 #include <numeric>
@@ -9,7 +9,6 @@
 
 using namespace puna;
 using engine::GpuLink;
-using engine::test::open_gpu;
 
 namespace {
 
@@ -64,16 +63,12 @@ struct Ring {
 
   // False, said loudly, where devices share no memory.
   bool open() {
-    auto a = open_gpu(), b = open_gpu();
-    if (!a) return false;
-    if (!a->info().shares_memory) {
-      MESSAGE("SKIPPED: no memory is shared with devices of ", a->info().name);
-      return false;
-    }
+    auto devices = engine::test::open_two_sharing();
+    if (devices.empty()) return false;
     const auto there = must(gpu::HostMemory::allocate(kernels::kLinkDataOffset + kBytes));
     const auto back = must(gpu::HostMemory::allocate(kernels::kLinkDataOffset + kBytes));
-    giver = std::make_unique<Linked>(std::move(a), engine::LinkEnds{back, there});
-    taker = std::make_unique<Linked>(std::move(b), engine::LinkEnds{there, back});
+    giver = std::make_unique<Linked>(std::move(devices[0]), engine::LinkEnds{back, there});
+    taker = std::make_unique<Linked>(std::move(devices[1]), engine::LinkEnds{there, back});
     return true;
   }
 };

@@ -268,19 +268,15 @@ class ReadDevice : public engine::test::ForwardingDevice {
 TEST_CASE("a text goes round two linked GPUs without the host, but for recurrent states") {
   for (const char* architecture : {"llama", "gemma4", "qwen35"}) {
     CAPTURE(architecture);
-    auto device = open_gpu();
-    if (!device) return;
-    if (!device->info().shares_memory) {
-      MESSAGE("SKIPPED: no memory is shared with devices of ", device->info().name);
-      return;
-    }
+    auto devices = engine::test::open_two_sharing();
+    if (devices.empty()) return;
     engine::EngineOptions options;
-    const auto second = std::make_shared<ReadDevice>(open_gpu());
+    const auto second = std::make_shared<ReadDevice>(std::move(devices[1]));
     options.more_gpus.open = [&]() -> base::Result<engine::MoreGpus::Devices> {
       return engine::MoreGpus::Devices{second};
     };
     options.more_gpus.shares = {1, 1};
-    auto split = load(model_of(architecture), std::move(device), {}, options);
+    auto split = load(model_of(architecture), std::move(devices[0]), {}, options);
     REQUIRE_MESSAGE(split.has_value(), split.error().text());
     auto cpu = load(model_of(architecture), nullptr, {});
     const std::vector<int32_t> tokens = test_prompt(40);

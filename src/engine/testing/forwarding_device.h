@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include "gpu/native/native.h"
 
@@ -63,6 +64,31 @@ inline std::unique_ptr<gpu::Device> open_gpu(bool baseline = false) {
   auto device = gpu::native::open(0, {.baseline = baseline});
   REQUIRE_MESSAGE(device.has_value(), device.error().text());
   return *std::move(device);
+}
+
+// Two that run beside each other and share memory of the host: two GPUs, or a software adapter
+// twice, as work of one process on one GPU is not run beside each other. Empty, said loudly,
+// without.
+inline std::vector<std::unique_ptr<gpu::Device>> open_two_sharing() {
+  std::vector<std::unique_ptr<gpu::Device>> out;
+  const auto adapters = gpu::native::adapters();
+  REQUIRE_MESSAGE(adapters.has_value(), adapters.error().text());
+  if (adapters->empty() || !adapters->front().info.shares_memory) {
+    MESSAGE("SKIPPED: there is no native GPU adapter that shares memory of the host");
+    return out;
+  }
+  const gpu::AdapterType type = adapters->front().info.type;
+  const bool two = adapters->size() > 1 && adapters->at(1).info.type == type;
+  if (!two && type != gpu::AdapterType::kSoftware) {
+    MESSAGE("SKIPPED: there are no two GPUs");
+    return out;
+  }
+  for (const size_t adapter : {size_t{0}, size_t{two}}) {
+    auto device = gpu::native::open(adapter);
+    REQUIRE_MESSAGE(device.has_value(), device.error().text());
+    out.push_back(*std::move(device));
+  }
+  return out;
 }
 
 }  // namespace puna::engine::test
