@@ -102,7 +102,10 @@ class Executor {
   // that ends early has begun one in vain.
   virtual bool begins_ahead() const { return false; }
 
-  // Null: it cannot be linked to others.
+  // Makes it a part of a ring (ring_part.h), once, after the load. Errors: kUnsupported where its
+  // device cannot share memory, or the host has a part in its steps.
+  virtual base::Task<base::Result<void>> link(LinkEnds ends);
+  // Null: it is none.
   virtual RingPart* ring_part() { return nullptr; }
 
   // A pause after steps: ends when they have run on the device, and when what else runs on this

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstddef>
 #include <cstring>
 #include <optional>
 #include <utility>
@@ -19,8 +18,8 @@
 #include "engine/executor.h"
 #include "engine/gpu_host_calls.h"
 #include "engine/gpu_kept.h"
-#include "engine/gpu_link.h"
 #include "engine/gpu_loader.h"
+#include "engine/gpu_ring_part.h"
 #include "engine/gpu_step_writer.h"
 #include "engine/gpu_undo.h"
 #include "engine/output_order.h"
@@ -66,7 +65,7 @@ uint64_t readback_bytes(const plan::GpuPlan& plan, uint32_t n_out) {
                   readback_rows(plan, n_out) * uint64_t{n_out} * sizeof(float));
 }
 
-class GpuExecutor : public Executor, public RingPart {
+class GpuExecutor : public Executor {
  public:
   GpuExecutor(gpu::Device& device, std::unique_ptr<GpuProgram> program, plan::CacheConfig cache,
               uint32_t n_out, double chain_ms)
@@ -99,7 +98,7 @@ class GpuExecutor : public Executor, public RingPart {
                                    gpu::BufferUse::kReadback, "logits read-back"));
     for (Slot& slot : slots_) {
       PUNA_TRY(slot.readback,
-               device_.create_buffer(sizeof(slot.got), gpu::BufferUse::kReadback, "ids read-back"));
+               device_.create_buffer(sizeof(slot.ids), gpu::BufferUse::kReadback, "ids read-back"));
     }
     if (program_->plan().outputs.empty()) return {};
     for (gpu::BufferId& buffer : handovers_) {
@@ -230,61 +229,17 @@ class GpuExecutor : public Executor, public RingPart {
     co_return {};
   }
 
-  RingPart* ring_part() override { return this; }
   Task<Result<void>> link(LinkEnds ends) override {
-    if (host_) {
-      co_return base::fail(base::ErrorCode::kUnsupported,
-                           "The host has a part in the steps of this device.");
+    if constexpr (kSeveralGpus) {
+      if (!host_) {
+        PUNA_CO_TRY(ring_part_,
+                    co_await GpuRingPart::create(device_, *program_, writer_, std::move(ends)));
+        co_return {};
+      }
     }
-    PUNA_CO_TRY(link_, co_await GpuLink::create(device_, std::move(ends)));
-    co_return {};
+    co_return co_await Executor::link(std::move(ends));
   }
-  bool linked() const override { return link_ != nullptr; }
-
-  Result<void> begin_decode(const plan::Step& first,
-                            std::span<const OutputSampling> outputs) override {
-    return is_last() ? writer_.sampling(first, outputs) : Result<void>();
-  }
-  Result<void> begin_step(const plan::Step& step, bool follows) override {
-    const auto n_rows = static_cast<uint32_t>(step.output_rows.size());
-    const kernels::StepShape shape = writer_.shape_of(step);
-    PUNA_TRY(link_->begin_step(is_first() ? GpuLink::Takes::kOfBefore : GpuLink::Takes::kOfThis));
-    // The last part makes its steps itself (sample/advance.wgsl).
-    if (!is_last()) {
-      PUNA_TRY(writer_.rows(step, shape));
-    } else if (!follows) {
-      PUNA_TRY(writer_.rows(step, shape, n_rows));
-      PUNA_TRY(writer_.outputs(step.output_rows));
-    }
-    list_.clear();
-    if (!is_first()) {
-      link_->take(ranges_of(program_->plan().inputs, n_rows), list_);
-    } else if (follows) {
-      link_->take(tokens(n_rows), list_);
-    }
-    program_->record(Part::kBody, shape, list_);
-    if (!is_last()) {
-      link_->give(ranges_of(program_->plan().outputs, n_rows), list_);
-      return submit();
-    }
-    program_->record(Part::kHead, shape, list_);
-    program_->record(Part::kSample, shape, list_);
-    link_->give(tokens(n_rows), list_);
-    Slot& slot = slots_[n_begun_++ % kInFlight];
-    slot.first = follows ? slots_[n_begun_ % kInFlight].first + 1 : 0;
-    slot.n_steps = 1;
-    slot.n_rows = n_rows;
-    const GpuLink::Range failed = link_->failed();
-    list_.copy(failed.buffer, failed.offset, slot.readback, offsetof(Slot::Got, failed),
-               failed.bytes);
-    return submit_choices(slot, /*at_rest=*/false);
-  }
-  Task<Result<std::vector<kernels::Chosen>>> chosen() override {
-    Slot& slot = slots_[n_heard_++ % kInFlight];
-    PUNA_CO_TRY(co_await slot.read);
-    if (slot.got.failed != 0) co_return std::vector<kernels::Chosen>();
-    co_return chosen_by_device(slot, 0, slot.n_rows);
-  }
+  RingPart* ring_part() override { return ring_part_.get(); }
 
   Task<Result<void>> rest() override {
     if (!last_submit_) co_return {};
@@ -407,33 +362,11 @@ class GpuExecutor : public Executor, public RingPart {
 
   // A chain of steps under way.
   struct Slot {
-    struct Got {
-      ChainIds ids{};
-      uint32_t failed = 0;  // of a step in a ring: a part of it has waited in vain
-    };
     gpu::BufferId readback;
     uint32_t first = 0, n_steps = 0;  // of the decode's steps
-    uint32_t n_rows = 0;              // of a step in a ring
-    Got got;
+    ChainIds ids{};
     base::Later<Result<void>> read;
   };
-
-  bool is_first() const { return program_->plan().inputs.empty(); }
-  bool is_last() const { return program_->plan().outputs.empty(); }
-  // Of the first rows of values that are one behind the other in a channel.
-  std::vector<GpuLink::Range> ranges_of(std::span<const plan::GpuPlan::Activation> values,
-                                        uint32_t n_rows) const {
-    std::vector<GpuLink::Range> out;
-    for (const plan::GpuPlan::Activation& value : values) {
-      out.push_back({program_->buffer(value.slice), value.slice.offset,
-                     uint64_t{n_rows} * value.columns * sizeof(float)});
-    }
-    return out;
-  }
-  std::array<GpuLink::Range, 1> tokens(uint32_t n_rows) const {
-    return {{{program_->buffer(program_->plan().step), kernels::kStepTokens * sizeof(uint32_t),
-              n_rows * sizeof(uint32_t)}}};
-  }
 
   // Appends a part of a step to the list; where the host computes something in the middle of it,
   // what comes before has run then, and what the list held is submitted.
@@ -479,7 +412,7 @@ class GpuExecutor : public Executor, public RingPart {
       const kernels::StepShape shape = writer_.shape_of(step);
       PUNA_CO_TRY(co_await record(Part::kHead, shape));
       PUNA_CO_TRY(co_await record(Part::kSample, shape));
-      PUNA_CO_TRY(submit_choices(slot, /*at_rest=*/slot.first == 0));
+      PUNA_CO_TRY(submit_choices(slot));
       const bool is_last = i + 1 == n_steps;
       const bool ahead = !is_last && !host_;
       plan::Step next = plan::next_step(step, std::span(step.output_rows).first(n_rows));
@@ -531,11 +464,9 @@ class GpuExecutor : public Executor, public RingPart {
   // Of step i of a chain, the outputs whose token the device chooses.
   static std::vector<kernels::Chosen> chosen_by_device(const Slot& slot, uint32_t i,
                                                        const OutputOrder& order) {
-    return chosen_by_device(slot, i, slot.first + i == 0 ? order.n_on_device : order.n_go_on);
-  }
-  static std::vector<kernels::Chosen> chosen_by_device(const Slot& slot, uint32_t i, uint32_t n) {
-    const auto ids = std::span(slot.got.ids)
-                         .subspan((slot.first + i) % kMaxChain * size_t{kernels::kMaxBatch}, n);
+    const uint32_t n = slot.first + i == 0 ? order.n_on_device : order.n_go_on;
+    const auto ids =
+        std::span(slot.ids).subspan((slot.first + i) % kMaxChain * size_t{kernels::kMaxBatch}, n);
     std::vector<kernels::Chosen> out(n);
     for (uint32_t r = 0; r < n; ++r) out[r].id = static_cast<int32_t>(ids[r]);
     return out;
@@ -618,13 +549,13 @@ class GpuExecutor : public Executor, public RingPart {
     PUNA_TRY(device_.submit(list_));
     return {};
   }
-  // The list, and behind it what it has chosen, on its way to the slot. at_rest: the device has
-  // nothing to do before.
-  Result<void> submit_choices(Slot& slot, bool at_rest) {
+  // The list, and behind it what it has chosen, on its way to the slot.
+  Result<void> submit_choices(Slot& slot) {
     list_.copy(program_->buffer(program_->plan().ids), program_->plan().ids.offset, slot.readback,
-               offsetof(Slot::Got, ids), sizeof(slot.got.ids));
-    PUNA_TRY(at_rest ? device_.submit_early(list_) : device_.submit(list_));
-    device_.read_back(slot.readback, 0, std::as_writable_bytes(std::span(&slot.got, 1)),
+               0, sizeof(slot.ids));
+    // Nothing is under way before the first steps.
+    PUNA_TRY(slot.first == 0 ? device_.submit_early(list_) : device_.submit(list_));
+    device_.read_back(slot.readback, 0, std::as_writable_bytes(std::span(slot.ids)),
                       slot.read.callback());
     return {};
   }
@@ -666,7 +597,7 @@ class GpuExecutor : public Executor, public RingPart {
       if (shape.n_outputs > 0) PUNA_CO_TRY(co_await record(Part::kSample, shape));
       step = plan::next_step(step, std::span(step.output_rows).first(order.n_go_on));
     }
-    PUNA_CO_TRY(submit_choices(slot, /*at_rest=*/slot.first == 0));
+    PUNA_CO_TRY(submit_choices(slot));
     if (n_on_host > 0) read_logits(n_on_host);
     co_return {};
   }
@@ -683,8 +614,7 @@ class GpuExecutor : public Executor, public RingPart {
   gpu::BufferId logits_readback_;
   std::array<gpu::BufferId, 2> handovers_;  // only of a graph that hands over
   std::array<Slot, kInFlight> slots_;
-  std::unique_ptr<GpuLink> link_;  // of a part of a ring, with its steps that have outputs
-  uint64_t n_begun_ = 0, n_heard_ = 0;
+  std::unique_ptr<RingPart> ring_part_;  // of a model on several GPUs that are linked
   // Of outputs whose token the host chooses.
   kernels::CpuSampler sampler_;
   std::vector<float> host_logits_;
@@ -708,6 +638,11 @@ uint32_t chain_snapshots(const plan::CacheConfig& cache) {
 }
 
 }  // namespace
+
+Task<Result<void>> Executor::link(LinkEnds) {
+  co_return base::fail(base::ErrorCode::kUnsupported,
+                       "What is computed on the CPU has a part in each step.");
+}
 
 uint64_t gpu_staging_bytes(const plan::GpuPlan& plan, uint32_t n_out) {
   return std::max(kStagingBytes, readback_bytes(plan, n_out) + kInFlight * sizeof(ChainIds) +

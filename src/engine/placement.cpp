@@ -160,19 +160,23 @@ class Placer {
   Task<Result<Placed>> run() {
     PUNA_CO_TRY(const std::vector<Cut> cuts, possible_cuts(graph_, options_, device_ != nullptr));
     if (device_) out_.placement.why = asked(options_);
-    if (device_ && !options_.more_gpus.shares.empty()) {
-      PUNA_CO_TRY(open_more());
-      PUNA_CO_TRY(Cut cut, by_shares(cuts.front()));
-      PUNA_CO_TRY(co_await load(cut));
-      co_return std::move(out_);
+    if constexpr (kSeveralGpus) {
+      if (device_ && !options_.more_gpus.shares.empty()) {
+        PUNA_CO_TRY(open_more());
+        PUNA_CO_TRY(Cut cut, by_shares(cuts.front()));
+        PUNA_CO_TRY(co_await load(cut));
+        co_return std::move(out_);
+      }
     }
     const bool searches =
         device_ && (!options_.gpu_layers || cuts.size() > 1 || options_.more_gpus.open);
     Result<void> done = searches ? check_spare(cuts.front()) : Result<void>();
     if (done) done = co_await load(cuts.front());
     const auto refused = [&] { return !done && done.error().code == ErrorCode::kOutOfMemory; };
-    if (refused() && device_ && options_.more_gpus.open)
-      done = co_await on_several(cuts.front(), std::move(done.error()));
+    if constexpr (kSeveralGpus) {
+      if (refused() && device_ && options_.more_gpus.open)
+        done = co_await on_several(cuts.front(), std::move(done.error()));
+    }
     if (refused() && cuts.size() > 1)
       done = co_await what_fits(std::span(cuts).subspan(1), std::move(done.error()));
     PUNA_CO_TRY(std::move(done));
@@ -193,8 +197,8 @@ class Placer {
                       device_->info().name));
     }
     if (on_cpu) make_pool();
-    std::vector<Stage> stages;      // from the last one on
-    std::vector<RingPart*> linked;  // those that are on GPUs
+    std::vector<Stage> stages;       // from the last one on
+    std::vector<Executor*> on_gpus;  // of these
     std::unique_ptr<Executor> executor;
     plan::MemoryUse experts;
     uint32_t n_experts = 0;
@@ -209,17 +213,19 @@ class Placer {
                                     gpu_options(part.on.device), device, hooks_, std::move(host)));
       stages.push_back({true, part.on.first_layer, part.n_layers, loaded->memory(), part.on.device,
                         device.info().name});
-      linked.push_back(loaded->ring_part());
+      on_gpus.push_back(loaded.get());
       experts += loaded->host_memory();
       n_experts += part.n_experts;
       executor = executor ? join(std::move(loaded), std::move(executor), part.n_handed)
                           : std::move(loaded);
     }
-    if (!parts.first && linked.size() > 1) {
-      std::ranges::reverse(linked);
-      // Where it cannot be done, what is handed over goes by way of the host.
-      if (auto done = co_await link(linked, parts); !done)
-        base::log_debug("The GPUs are not linked: {}", done.error().text());
+    if constexpr (kSeveralGpus) {
+      if (!parts.first && on_gpus.size() > 1) {
+        std::ranges::reverse(on_gpus);
+        // Where it cannot be done, what is handed over goes by way of the host.
+        if (auto done = co_await link(on_gpus, parts); !done)
+          base::log_debug("The GPUs are not linked: {}", done.error().text());
+      }
     }
     if (parts.first) {
       PUNA_CO_TRY(auto loaded, co_await load_cpu(file_, *std::move(parts.first), cache_,
@@ -236,7 +242,7 @@ class Placer {
     co_return {};
   }
 
-  Task<Result<void>> link(std::span<RingPart* const> ring, const Parts& parts) {
+  Task<Result<void>> link(std::span<Executor* const> ring, const Parts& parts) {
     std::vector<std::shared_ptr<gpu::HostMemory>> channels;  // from part i to the next one
     for (const Parts::Gpu& part : parts.gpus) {
       const uint64_t words = std::max(part.n_handed, 1u);  // an id, of the last part

@@ -1,5 +1,6 @@
 // Parts of a model on GPUs of their own, linked in a ring: a step goes through them, and the next
-// one begins, without the host between. What joins the parts (split_executor.h) drives them.
+// one begins, without the host between. What joins the parts (split_executor.h) drives them;
+// gpu_ring_part.h is one.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +18,13 @@ namespace puna::engine {
 
 struct OutputSampling;
 
+// A page has one device, and no need for what several take.
+#ifdef __EMSCRIPTEN__
+constexpr bool kSeveralGpus = false;
+#else
+constexpr bool kSeveralGpus = true;
+#endif
+
 // Memory by which a part takes what the one before it gives, and gives to the next one. The first
 // part comes behind the last.
 struct LinkEnds {
@@ -27,14 +35,9 @@ class RingPart {
  public:
   virtual ~RingPart() = default;
 
-  // Once, after the load. Errors: kUnsupported where the device cannot share memory, or the host
-  // has a part in the steps.
-  virtual base::Task<base::Result<void>> link(LinkEnds ends) = 0;
-  virtual bool linked() const = 0;
-
-  // Only of linked parts. A decode whose tokens all are chosen by the last part's device:
-  // begin_decode(), then begin_step() of all parts for each step, up to kAhead of them before the
-  // first is asked for by chosen(). All that were begun are asked for before anything else is done.
+  // A decode whose tokens all are chosen by the last part's device: begin_decode(), then
+  // begin_step() of all parts for each step, up to kAhead of them before the first is asked for by
+  // chosen(). All that were begun are asked for before anything else is done.
   static constexpr uint32_t kAhead = 2;
   virtual base::Result<void> begin_decode(const plan::Step& first,
                                           std::span<const OutputSampling> outputs) = 0;

@@ -50,24 +50,20 @@ class SplitExecutor : public Executor, public RingPart {
     if (std::ranges::any_of(outputs, &OutputSampling::once)) n_steps = 1;
     Decode d{std::move(step), std::move(outputs), n_steps, std::move(on_chosen)};
     while (d.n_steps > 0) {
-      if (goes_round(d)) {
-        PUNA_CO_TRY(co_await go_round(d));
-      } else {
-        PUNA_CO_TRY(co_await step_by_host(d));
+      if constexpr (kSeveralGpus) {
+        if (goes_round(d)) {
+          PUNA_CO_TRY(co_await go_round(d));
+          continue;
+        }
       }
+      PUNA_CO_TRY(co_await step_by_host(d));
     }
     co_return {};
   }
 
-  // Two parts that are linked are one of a larger ring. What joins all of them drives it.
-  RingPart* ring_part() override { return linked() ? this : nullptr; }
-  Task<Result<void>> link(LinkEnds) override {
-    co_return base::fail(base::ErrorCode::kUnsupported, "Parts are linked before they are joined.");
-  }
-  bool linked() const override {
-    RingPart* const first = first_->ring_part();
-    RingPart* const rest = rest_->ring_part();
-    return first && rest && first->linked() && rest->linked();
+  // Two parts of a ring are one of a larger ring. What joins all of them drives it.
+  RingPart* ring_part() override {
+    return kSeveralGpus && first_->ring_part() && rest_->ring_part() ? this : nullptr;
   }
   Result<void> begin_decode(const plan::Step& first,
                             std::span<const OutputSampling> outputs) override {
@@ -204,11 +200,11 @@ class SplitExecutor : public Executor, public RingPart {
   // Where the last device chooses all tokens, and what may be chosen is the same for each. Steps
   // begin before the host has heard of the ones before them, and recurrent states could not be
   // taken back. A prompt takes long, and a GPU does not wait for long without the host.
-  bool goes_round(const Decode& d) const {
+  bool goes_round(const Decode& d) {
     const auto by_host = [](const OutputSampling& output) {
       return output.once || output.moves || output.params.on_host();
     };
-    return !broken_ && linked() && of_first_.states.empty() &&
+    return !broken_ && ring_part() && of_first_.states.empty() &&
            d.step.n_tokens() == d.outputs.size() && std::ranges::none_of(d.outputs, by_host);
   }
   // Ends with steps left where a part has waited in vain: they go by way of the host.

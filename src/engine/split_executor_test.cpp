@@ -47,8 +47,6 @@ class Said final : public Executor, public RingPart {
     co_return {};
   }
   RingPart* ring_part() override { return is_linked ? this : nullptr; }
-  Task<Result<void>> link(engine::LinkEnds) override { co_return {}; }
-  bool linked() const override { return is_linked; }
   Result<void> begin_decode(const plan::Step& first,
                             std::span<const engine::OutputSampling>) override {
     say("decodes from {}", first.tokens.front());
@@ -263,6 +261,9 @@ TEST_CASE("an error of a step is told by a call after it, and steps go on") {
   CHECK(joined.said() == Log{"first runs 4", "first ran 4", "rest decodes 4 with 40"});
 }
 
+// A page has one device.
+#ifndef __EMSCRIPTEN__
+
 TEST_CASE("linked parts begin a step before they are asked for the one before") {
   Joined joined(/*first_is_late=*/true);
   joined.link();
@@ -320,3 +321,5 @@ TEST_CASE(
   REQUIRE(joined.decode(1, 1).has_value());
   CHECK(joined.said() == Log{"first runs 1", "first ran 1", "rest decodes 1 with 10"});
 }
+
+#endif

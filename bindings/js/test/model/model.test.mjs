@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
 import test, { after, before, beforeEach } from 'node:test';
-import { fetched, kMostBytes } from '../../build.mjs';
+import { fetched } from '../../build.mjs';
 import { outcome, startBrowser } from '../browser/harness.mjs';
 import { buildReal } from './real.mjs';
 
@@ -27,7 +27,7 @@ const serve = (pathname, file) => run.server.files.set(pathname, { bytes: fs.rea
 test('what a page fetches for an engine has the size that it may have', () => {
   const engines = fetched(dist);
   assert.ok(engines.length > 0);
-  for (const { files, bytes } of engines) assert.ok(bytes <= kMostBytes, `${files.join(' + ')}: ${bytes} bytes with gzip -9, ${kMostBytes} at most`);
+  for (const { files, bytes, most } of engines) assert.ok(bytes <= most, `${files.join(' + ')}: ${bytes} bytes with gzip -9, ${most} at most`);
 });
 
 test('a cut, a damaged and a foreign file are refused with what is wrong, and leave nothing running', async () => {
