@@ -11,8 +11,8 @@ using base::Task;
 
 Task<Result<std::unique_ptr<GpuLink>>> GpuLink::create(gpu::Device& device, LinkEnds ends) {
   std::unique_ptr<GpuLink> out(new GpuLink(device));
-  PUNA_CO_TRY(out->buffers_[kFrom], device.share(std::move(ends.from), "link from"));
-  PUNA_CO_TRY(out->buffers_[kTo], device.share(std::move(ends.to), "link to"));
+  PUNA_CO_TRY(out->buffers_[kFrom], device.share(ends.from, "link from"));
+  PUNA_CO_TRY(out->buffers_[kTo], device.share(ends.to, "link to"));
   PUNA_CO_TRY(out->buffers_[kState],
               device.create_buffer(kernels::kLinkStateWords * sizeof(uint32_t),
                                    gpu::BufferUse::kStorage, "link"));

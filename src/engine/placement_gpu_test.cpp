@@ -300,7 +300,10 @@ class LostDevice : public engine::test::ForwardingDevice {
   explicit LostDevice(std::unique_ptr<gpu::Device> device)
       : LostDevice(static_cast<gpu::native::NativeDevice*>(device.release())) {}
   base::Result<gpu::SubmitId> submit(const gpu::CommandList& list) override {
-    if (n_left > 0 && --n_left == 0) native_.lose_for_test();
+    if (n_left > 0) {
+      --n_left;
+      if (n_left == 0) native_.lose_for_test();
+    }
     return ForwardingDevice::submit(list);
   }
   int n_left = 0;  // submits until then; 0: it stays

@@ -37,7 +37,7 @@ std::string wgsl_header(const DeviceInfo& info) {
   return header;
 }
 
-base::Result<BufferId> Device::share(std::shared_ptr<HostMemory>, std::string_view label) {
+base::Result<BufferId> Device::share(const std::shared_ptr<HostMemory>&, std::string_view label) {
   return base::fail(base::ErrorCode::kUnsupported,
                     fmt::format("Buffer \"{}\" cannot lie in memory of the host: {} has no way to.",
                                 label, info().name));

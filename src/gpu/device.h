@@ -150,7 +150,8 @@ class Device {
   // their submit, where they have not read that word, or a neighbour of it, in the same submit:
   // caches keep what was read until its end. The buffer keeps the memory until its work is done.
   // Errors: those of create_buffer; kUnsupported where not DeviceInfo::shares_memory.
-  virtual base::Result<BufferId> share(std::shared_ptr<HostMemory> memory, std::string_view label);
+  virtual base::Result<BufferId> share(const std::shared_ptr<HostMemory>& memory,
+                                       std::string_view label);
   // Work submitted before still runs. Bind groups that use the buffer are destroyed too.
   virtual void destroy_buffer(BufferId buffer) = 0;
 

@@ -21,9 +21,9 @@ class ForwardingDevice : public gpu::Device {
                                             std::string_view label) override {
     return device_->create_buffer(bytes, use, label);
   }
-  base::Result<gpu::BufferId> share(std::shared_ptr<gpu::HostMemory> memory,
+  base::Result<gpu::BufferId> share(const std::shared_ptr<gpu::HostMemory>& memory,
                                     std::string_view label) override {
-    return device_->share(std::move(memory), label);
+    return device_->share(memory, label);
   }
   void destroy_buffer(gpu::BufferId buffer) override { device_->destroy_buffer(buffer); }
   void create_pipeline(gpu::PipelineDesc desc, gpu::PipelineDone done) override {

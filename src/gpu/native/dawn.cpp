@@ -193,10 +193,10 @@ class Dawn final : public Instance {
   }
 
   WGPUBuffer create_shared_buffer(WGPUDevice device, WGPUBufferDescriptor descriptor,
-                                  std::shared_ptr<HostMemory> memory) override {
+                                  const std::shared_ptr<HostMemory>& memory) override {
     DawnHostMemory chained;
     chained.pointer = memory->bytes().data();
-    chained.userdata = new std::shared_ptr<HostMemory>(std::move(memory));
+    chained.userdata = new std::shared_ptr<HostMemory>(memory);
     chained.done = [](void* data) { delete static_cast<std::shared_ptr<HostMemory>*>(data); };
     descriptor.nextInChain = &chained.chain;
     return wgpu().DeviceCreateBuffer(device, &descriptor);

@@ -77,7 +77,7 @@ class Instance {
   // A buffer that lies in memory of the host and keeps it until its work is done; its size is that
   // of the memory. Null where the library has no such buffers.
   virtual WGPUBuffer create_shared_buffer(WGPUDevice, WGPUBufferDescriptor,
-                                          std::shared_ptr<HostMemory>) {
+                                          const std::shared_ptr<HostMemory>&) {
     return nullptr;
   }
 

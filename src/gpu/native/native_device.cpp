@@ -137,25 +137,26 @@ Result<BufferId> NativeDevice::create_buffer(uint64_t bytes, BufferUse use,
   return keep_buffer(use, descriptor, nullptr);
 }
 
-Result<BufferId> NativeDevice::share(std::shared_ptr<HostMemory> memory, std::string_view label) {
-  if (!info_.shares_memory) return Device::share(std::move(memory), label);
+Result<BufferId> NativeDevice::share(const std::shared_ptr<HostMemory>& memory,
+                                     std::string_view label) {
+  if (!info_.shares_memory) return Device::share(memory, label);
   PUNA_TRY(alive());
   WGPUBufferDescriptor descriptor = {};
   descriptor.label = view(label);
   descriptor.size = memory->bytes().size();
   descriptor.usage = kStorageUsage;
   PUNA_TRY(check_create_buffer(info_.limits, descriptor.size, label));
-  return keep_buffer(BufferUse::kStorage, descriptor, std::move(memory));
+  return keep_buffer(BufferUse::kStorage, descriptor, memory);
 }
 
 // memory: of the host, where the buffer is to lie; null: the device's own.
 Result<BufferId> NativeDevice::keep_buffer(BufferUse use, WGPUBufferDescriptor descriptor,
-                                           std::shared_ptr<HostMemory> memory) {
+                                           const std::shared_ptr<HostMemory>& memory) {
   const std::string label = text(descriptor.label);
   const bool own = memory == nullptr;
   ErrorScope scope(*instance_, device_);
   WGPUBuffer handle = own ? wgpu_.DeviceCreateBuffer(device_, &descriptor)
-                          : instance_->create_shared_buffer(device_, descriptor, std::move(memory));
+                          : instance_->create_shared_buffer(device_, descriptor, memory);
   if (auto made =
           scope.end(fmt::format("Buffer \"{}\" of {} bytes is refused", label, descriptor.size));
       !made) {

@@ -42,7 +42,8 @@ class NativeDevice final : public Device {
 
   base::Result<BufferId> create_buffer(uint64_t bytes, BufferUse use,
                                        std::string_view label) override;
-  base::Result<BufferId> share(std::shared_ptr<HostMemory> memory, std::string_view label) override;
+  base::Result<BufferId> share(const std::shared_ptr<HostMemory>& memory,
+                               std::string_view label) override;
   void destroy_buffer(BufferId buffer) override;
   void create_pipeline(PipelineDesc desc, PipelineDone done) override;
   base::Result<BindGroupId> create_bind_group(PipelineId pipeline,
@@ -93,7 +94,7 @@ class NativeDevice final : public Device {
 
   base::Result<void> alive() const;
   base::Result<BufferId> keep_buffer(BufferUse use, WGPUBufferDescriptor descriptor,
-                                     std::shared_ptr<HostMemory> memory);
+                                     const std::shared_ptr<HostMemory>& memory);
   base::Result<SubmitId> submit(std::span<const Command> commands);
   Buffer* find(BufferId id);
   base::Result<Layout> layout_for(std::span<const Access> bindings);
