@@ -6,9 +6,9 @@
 #include <span>
 
 #include "engine/scheduler.h"
+#include "engine/testing/losable_device.h"
 #include "engine/testing/prompts.h"
 #include "engine/testing/small_device.h"
-#include "gpu/native/native_device.h"
 #include "models/testing/tiny_model.h"
 #include "models/testing/tiny_recurrent.h"
 
@@ -292,42 +292,25 @@ TEST_CASE("a text goes round two linked GPUs without the host, but for recurrent
   }
 }
 
-namespace {
-
-// Is gone at a submit.
-class LostDevice : public engine::test::ForwardingDevice {
- public:
-  explicit LostDevice(std::unique_ptr<gpu::Device> device)
-      : LostDevice(static_cast<gpu::native::NativeDevice*>(device.release())) {}
-  base::Result<gpu::SubmitId> submit(const gpu::CommandList& list) override {
-    if (n_left > 0) {
-      --n_left;
-      if (n_left == 0) native_.lose_for_test();
-    }
-    return ForwardingDevice::submit(list);
-  }
-  int n_left = 0;  // submits until then; 0: it stays
-
- private:
-  explicit LostDevice(gpu::native::NativeDevice* native)
-      : ForwardingDevice(std::unique_ptr<gpu::Device>(native)), native_(*native) {}
-  gpu::native::NativeDevice& native_;
-};
-
-}  // namespace
-
 TEST_CASE("the loss of one of two GPUs that share a model ends a text with that error") {
   auto device = open_gpu();
   if (!device) return;
   engine::EngineOptions options;
-  const auto second = std::make_shared<LostDevice>(open_gpu());
+  int n_left = 0;  // submits until it is lost; 0: it stays
+  const auto second = std::make_shared<engine::test::LosableDevice>(open_gpu(), [&n_left] {
+    if (n_left > 0) {
+      --n_left;
+      return n_left == 0;
+    }
+    return false;
+  });
   options.more_gpus.open = [&]() -> base::Result<engine::MoreGpus::Devices> {
     return engine::MoreGpus::Devices{second};
   };
   options.more_gpus.shares = {1, 1};
   auto split = load(model_of("llama"), std::move(device), {}, options);
   REQUIRE_MESSAGE(split.has_value(), split.error().text());
-  second->n_left = 6;  // that of the prompt, and then some
+  n_left = 6;  // that of the prompt, and then some
   engine::GenerateOptions generate;
   generate.max_tokens = 24;
   size_t n_written = 0;

@@ -5,8 +5,7 @@
 #include <array>
 #include <atomic>
 
-#include "engine/testing/forwarding_device.h"
-#include "gpu/native/native_device.h"
+#include "engine/testing/losable_device.h"
 #include "models/testing/tiny_model.h"
 #include "service/replicas.h"
 #include "service/testing/fake_model.h"
@@ -14,37 +13,18 @@
 namespace puna::service {
 namespace {
 
-using engine::test::ForwardingDevice;
+using engine::test::LosableDevice;
 using test::asks;
 using test::next_written;
 using test::read_all;
 
 constexpr uint32_t kContext = 512, kAnswer = 400;
 
-// Is gone once it is told to be: as seen by the thread of its engine, between two calls.
-class LosableDevice : public ForwardingDevice {
- public:
-  LosableDevice(std::unique_ptr<gpu::Device> device, const std::atomic<bool>& gone)
-      : LosableDevice(static_cast<gpu::native::NativeDevice*>(device.release()), gone) {}
-
-  base::Result<gpu::SubmitId> submit(const gpu::CommandList& list) override {
-    if (gone_ && !lost()) native_.lose_for_test();
-    return ForwardingDevice::submit(list);
-  }
-
- private:
-  LosableDevice(gpu::native::NativeDevice* native, const std::atomic<bool>& gone)
-      : ForwardingDevice(std::unique_ptr<gpu::Device>(native)), native_(*native), gone_(gone) {}
-
-  gpu::native::NativeDevice& native_;
-  const std::atomic<bool>& gone_;
-};
-
 LoadedModel model_on(size_t adapter, const std::atomic<bool>& gone) {
   auto opened = gpu::native::open(adapter);
   REQUIRE_MESSAGE(opened.has_value(), opened.error().text());
   DeviceUse use;
-  use.device = std::make_shared<LosableDevice>(*std::move(opened), gone);
+  use.device = std::make_shared<LosableDevice>(*std::move(opened), [&gone] { return gone.load(); });
   use.name = use.device->info().name;
   gpu::Device& device = *use.device;
   fixtures::TinyShape shape;
