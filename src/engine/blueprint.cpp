@@ -184,9 +184,10 @@ PlaceOptions place_options(const EngineOptions& options) {
   out.threads = options.threads;
   out.cpu = {options.numerics, options.lock_memory, options.give_way};
   const uint64_t max_batch = uint64_t{options.n_sequences} * (1 + uint64_t{options.n_drafts});
-  out.gpu = {options.numerics,
-             static_cast<uint32_t>(std::min<uint64_t>(max_batch, kernels::kMaxBatch)),
-             options.all_logits, options.chain_ms, options.profile.get()};
+  out.gpu = {
+      options.numerics,   static_cast<uint32_t>(std::min<uint64_t>(max_batch, kernels::kMaxBatch)),
+      options.all_logits, /*short_prompts=*/options.turn_ms == 0,
+      options.chain_ms,   options.profile.get()};
   return out;
 }
 

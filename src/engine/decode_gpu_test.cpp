@@ -61,6 +61,19 @@ class CountingDevice : public engine::test::ForwardingDevice {
   uint64_t n_created_ = 0, n_submits_ = 0;
 };
 
+// An adapter of software that says that it compiles fast, as GPUs do.
+class FastCompiler : public engine::test::ForwardingDevice {
+ public:
+  explicit FastCompiler(std::unique_ptr<gpu::Device> device)
+      : ForwardingDevice(std::move(device)), info_(ForwardingDevice::info()) {
+    info_.slow_compiler = false;
+  }
+  const gpu::DeviceInfo& info() const override { return info_; }
+
+ private:
+  gpu::DeviceInfo info_;
+};
+
 // Null, said loudly, without an adapter.
 std::unique_ptr<CountingDevice> open_gpu(bool baseline = false) {
   auto device = engine::test::open_gpu(baseline);
@@ -245,6 +258,20 @@ TEST_CASE("what follows a prompt is the same whether it is read in large steps o
   const auto text = generate(*large, prompt(kPrompt), greedy, kTokens);
   CHECK(generate(*small, prompt(kPrompt), greedy, kTokens) == text);
   CHECK(generate(*cpu, prompt(kPrompt), greedy, kTokens) == text);
+}
+
+TEST_CASE("what follows a prompt is the same whether it has a class for its length or not") {
+  constexpr uint32_t kTokens = 6;
+  auto device = engine::test::open_gpu();
+  if (!device) return;
+  const auto short_too = load(std::make_unique<FastCompiler>(std::move(device)), 3);
+  const auto cpu = load(nullptr, 3);
+  const kernels::SamplingParams greedy = kinds()[0];
+  for (const uint32_t n : {2u, 20u, 64u, 65u, 128u, 140u}) {
+    CAPTURE(n);
+    CHECK(generate(*short_too, prompt(n), greedy, kTokens) ==
+          generate(*cpu, prompt(n), greedy, kTokens));
+  }
 }
 
 TEST_CASE("what a filter allows for long is chosen from in chains, which end where it changes") {
@@ -455,8 +482,12 @@ TEST_CASE("what is chosen once is what it is alone, by host or device, and so ar
 }
 
 TEST_CASE("a prompt may join a step in which other sequences decode") {
-  auto device = open_gpu();
+  auto device = engine::test::open_gpu();
   if (!device) return;
+  SUBCASE("in the class of whole steps") {}
+  SUBCASE("in a class of short prompts") {
+    device = std::make_unique<FastCompiler>(std::move(device));
+  }
   const auto alone = load(open_gpu());
   const auto engine = load(std::move(device), 2);
   const auto a = generate(*alone, prompt(20, 1), kinds()[1], 12);

@@ -173,6 +173,9 @@ struct GpuOptions {
   // Steps whose outputs are more than a batch are planned for: a head of many rows, which has
   // kernels of its own and larger buffers, instead of one head after the other.
   bool many_outputs = false;
+  // Prompts of few tokens have classes of their own, which are more kernels to compile; not where
+  // that takes long (DeviceInfo::slow_compiler).
+  bool short_prompts = true;
   double chain_ms = kChainMs;
   const kernels::Profile* profile = nullptr;  // of the device; null: portable defaults
 };

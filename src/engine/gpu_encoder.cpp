@@ -124,9 +124,10 @@ Task<Result<std::unique_ptr<Encoder>>> load_gpu_encoder(const formats::ModelFile
                                                         gpu::Device& device, LoadHooks hooks) {
   plan::GpuPlanOptions how;
   how.numerics = options.numerics;
-  how.classes = {std::max(encoder.max_rows, kLeastRows)};
+  how.classes = {};
+  how.prompt_classes = {std::max(encoder.max_rows, kLeastRows)};
   how.profile = options.profile;
-  how.head_rows = std::clamp(encoder.max_outputs, kLeastRows, how.classes.back());
+  how.head_rows = std::clamp(encoder.max_outputs, kLeastRows, how.prompt_classes.back());
   plan::CacheConfig cache;
   cache.pages_per_sequence = 1;  // buffers have some bytes; nothing reads the table of pages
   PUNA_CO_TRY(plan::GpuPlan plan, plan::plan_gpu(encoder.graph, cache, device.info(), how));

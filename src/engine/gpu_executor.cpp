@@ -632,6 +632,19 @@ std::vector<uint32_t> decode_classes(uint32_t max_batch) {
   return out;
 }
 
+// Rows of the classes of prompts. In the tiles that suit a whole step, few rows take nearly as long
+// as all of them. docs/decisions/short-prompts.md has what each class is for.
+std::vector<uint32_t> prompt_classes(const GpuOptions& options, uint32_t step_rows,
+                                     const gpu::DeviceInfo& device) {
+  std::vector<uint32_t> out;
+  const bool matrix = device.matrix.m != 0 && options.numerics == kernels::Numerics::kFast;
+  if (options.short_prompts && !device.slow_compiler)
+    out = matrix ? std::vector<uint32_t>{32, 128, 256} : std::vector<uint32_t>{64, 128};
+  out.push_back(kernels::kMaxStepTokens);
+  if (step_rows > out.back()) out.push_back(step_rows);
+  return out;
+}
+
 // Copies of recurrent states beside those of the engine: of each chain under way.
 uint32_t chain_snapshots(const plan::CacheConfig& cache) {
   return static_cast<uint32_t>(kInFlight) * cache.n_sequences;
@@ -652,14 +665,13 @@ uint64_t gpu_staging_bytes(const plan::GpuPlan& plan, uint32_t n_out) {
 Result<plan::GpuPlan> plan_for_gpu(const plan::Graph& graph, plan::CacheConfig cache,
                                    const GpuOptions& options, const gpu::DeviceInfo& device) {
   if (!graph.states.empty()) cache.n_snapshots += chain_snapshots(cache);
-  std::vector<uint32_t> classes = decode_classes(options.max_batch);
-  uint32_t head_rows = classes.back();
-  if (options.many_outputs) head_rows = std::max(head_rows, plan::kHeadRows);
-  if (graph.embeds) head_rows = kernels::kMaxStepTokens;  // their rows are narrow
-  classes.push_back(kernels::kMaxStepTokens);             // the prefill chunk
-  if (cache.step_rows > classes.back()) classes.push_back(cache.step_rows);
-  return plan::plan_gpu(graph, cache, device,
-                        {options.numerics, std::move(classes), options.profile, head_rows});
+  plan::GpuPlanOptions plan{.numerics = options.numerics, .profile = options.profile};
+  plan.classes = decode_classes(options.max_batch);
+  plan.prompt_classes = prompt_classes(options, cache.step_rows, device);
+  plan.head_rows = plan.classes.back();
+  if (options.many_outputs) plan.head_rows = std::max(plan.head_rows, plan::kHeadRows);
+  if (graph.embeds) plan.head_rows = kernels::kMaxStepTokens;  // their rows are narrow
+  return plan::plan_gpu(graph, cache, device, plan);
 }
 
 Task<Result<std::unique_ptr<Executor>>> load_gpu(const formats::ModelFile& file, plan::Graph graph,

@@ -31,7 +31,6 @@ plan::GpuPlan plan_of(const gpu::DeviceInfo& device, kernels::Numerics numerics)
   cache.n_pages = cache.pages_per_sequence = 1;
   plan::GpuPlanOptions options;
   options.numerics = numerics;
-  options.classes = {1, 512};
   auto plan = plan::plan_gpu(plan::fuse(*graph), cache, device, options);
   REQUIRE_MESSAGE(plan.has_value(), plan.error().text());
   return *std::move(plan);

@@ -155,8 +155,8 @@ class Device {
   // Work submitted before still runs. Bind groups that use the buffer are destroyed too.
   virtual void destroy_buffer(BufferId buffer) = 0;
 
-  // Calls done once, natively before it returns. Equal WGSL text is compiled once. Errors: kDevice
-  // with the compiler's message and the label.
+  // Calls done once, before it returns or in poll(). Equal WGSL text is compiled once. Errors:
+  // kDevice with the compiler's message and the label.
   virtual void create_pipeline(PipelineDesc desc, PipelineDone done) = 0;
   // One binding for each of the pipeline's. Errors: kInvalidArgument on a wrong count, an unaligned
   // offset, a range outside its buffer or above max_binding_bytes; in debug builds and null/ also

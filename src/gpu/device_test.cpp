@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <cstring>
@@ -231,6 +232,45 @@ TEST_CASE("equal WGSL is compiled once") {
     CHECK(*compile(*c.device, again) == *first);
     again.wgsl += "// another\n";
     CHECK(*compile(*c.device, again) != *first);
+  }
+}
+
+TEST_CASE("several kernels compile at once, and who wants one that is on its way gets it too") {
+  FOR_EACH_DEVICE(c) {
+    constexpr size_t kKernels = 12;
+    std::vector<PipelineId> made;
+    size_t n_failed = 0;
+    const auto ask = [&](std::string_view more) {
+      PipelineDesc desc = add_one();
+      desc.wgsl += more;
+      c.device->create_pipeline(std::move(desc), [&](const base::Result<PipelineId>& id) {
+        if (id) made.push_back(*id);
+        n_failed += !id;
+      });
+    };
+    for (size_t i = 0; i < kKernels; ++i) {
+      ask(fmt::format("// {}\n", i));
+      ask(fmt::format("// {}\n", i));
+      if (c.computes) ask("fn wrong( {");
+    }
+    const size_t n_asked = (c.computes ? 3 : 2) * kKernels;
+    while (made.size() + n_failed < n_asked) c.device->poll();
+    CHECK(n_failed == (c.computes ? kKernels : 0));
+    std::ranges::sort(made, {}, &PipelineId::value);
+    made.erase(std::ranges::unique(made).begin(), made.end());
+    CHECK(made.size() == kKernels);
+    CHECK(compile(*c.device, add_one()));  // and the device goes on
+  }
+}
+
+TEST_CASE("a device may go while kernels are compiled") {
+  FOR_EACH_DEVICE(c) {
+    for (int i = 0; i < 4; ++i) {
+      PipelineDesc desc = add_one();
+      desc.wgsl += fmt::format("\n// going {}\n", i);
+      c.device->create_pipeline(std::move(desc), [](const base::Result<PipelineId>&) {});
+    }
+    c.device.reset();
   }
 }
 

@@ -25,6 +25,7 @@ struct GpuLowering {
   const ArenaPlan& arena;
   const Handovers& handovers;
   uint32_t max_rows = 1;  // of the batch class
+  bool prompts = false;   // likewise
   size_t op = 0;          // the number in the graph of what is lowered
 
   // The same for another op.

@@ -45,6 +45,11 @@ class Planner {
   }
 
  private:
+  struct Class {
+    uint32_t rows = 1;
+    bool prompts = false;
+  };
+
   Slice buffer(const char* label, uint64_t bytes) {
     plan_.buffers.push_back({label, aligned(bytes)});
     plan_.memory.arena += aligned(bytes);
@@ -59,19 +64,18 @@ class Planner {
         "pages", uint64_t{cache_.n_sequences} * cache_.pages_per_sequence * sizeof(uint32_t));
     if (cache_.n_window_pages > 0) plan_.window_pages = buffer("window pages", plan_.pages.bytes);
     if (graph_.hands_over.empty()) plan_choices();
-    if (const auto [routes, groups] = routes_bytes(graph_, options_.classes); routes > 0) {
+    if (const auto [routes, groups] = routes_bytes(graph_, rows_of_classes()); routes > 0) {
       plan_.routes = buffer("routes", routes);
       plan_.groups = buffer("groups", groups);
     }
     if (reads_media(graph_)) {
-      plan_.media =
-          buffer("media", uint64_t{options_.classes.back()} * graph_.media_columns * sizeof(float));
+      plan_.media = buffer("media", uint64_t{most_rows()} * graph_.media_columns * sizeof(float));
     }
     plan_.arena = buffer("arena", 0);
 
     // The head reads the hidden state where a body of any class left it, so one arena plan places
     // both: that of the largest class.
-    arena_ = plan_arena(graph_, options_.classes.back(), options_.head_rows, scratch_sizes());
+    arena_ = plan_arena(graph_, most_rows(), options_.head_rows, scratch_sizes());
     plan_.arena.bytes = arena_.bytes;
     plan_.buffers[plan_.arena.buffer].bytes = arena_.bytes;
     plan_.memory.arena += arena_.bytes;
@@ -81,19 +85,19 @@ class Planner {
     for (ValueId v : graph_.hands_over)
       plan_.outputs.push_back({at(0).whole(v), graph_.values[v].columns});
 
-    for (uint32_t rows : options_.classes) {
-      begin_class(rows);
+    for (const Class& c : body_classes()) {
+      begin_class(c);
       PUNA_TRY(GpuPlan::BatchClass body, lower(0, graph_.head_begin));
       body.attention = attention_limits(at(0));
       plan_.body.push_back(std::move(body));
     }
     if (!graph_.hands_over.empty()) return {};
-    for (uint32_t rows : head_classes()) {
-      begin_class(rows);
+    for (const Class& c : head_classes()) {
+      begin_class(c);
       PUNA_TRY(GpuPlan::BatchClass head, lower(graph_.head_begin, graph_.ops.size()));
       plan_.head.push_back(std::move(head));
       if (graph_.embeds) continue;
-      GpuPlan::BatchClass sample{rows, {}, {}};
+      GpuPlan::BatchClass sample{c.rows};
       PUNA_TRY(kernels::sample(device_, sample_args(), sample.calls));
       plan_.sample.push_back(std::move(sample));
     }
@@ -110,13 +114,13 @@ class Planner {
         buffer("history", uint64_t{cache_.n_sequences} * cache_.context() * sizeof(uint32_t));
   }
 
-  void begin_class(uint32_t rows) {
-    rows_ = rows;
+  void begin_class(const Class& c) {
+    class_ = c;
     handovers_ = handovers(at(0));
   }
   // The calls of ops [begin, end).
   Result<GpuPlan::BatchClass> lower(size_t begin, size_t end) {
-    GpuPlan::BatchClass out{rows_, {}, {}};
+    GpuPlan::BatchClass out{class_.rows, class_.prompts};
     for (size_t i = begin; i < end; ++i) {
       if (const auto* op = std::get_if<HostOp>(&graph_.ops[i]))
         out.host_calls.push_back(host_call(*op, at(i), out.calls.size()));
@@ -130,19 +134,33 @@ class Planner {
     for (ValueId x : op.x) out.x.push_back({at.value(x), at.columns(x)});
     return out;
   }
-  // Op i in the class of rows_.
+  // Op i in the class that is being lowered.
   GpuLowering at(size_t i) const {
-    return {graph_, cache_, device_, options_, plan_, places_, arena_, handovers_, rows_, i};
+    return {graph_, cache_,     device_,     options_,       plan_, places_,
+            arena_, handovers_, class_.rows, class_.prompts, i};
   }
 
   // As many rows as a body of few, and the most.
-  std::vector<uint32_t> head_classes() const {
-    std::vector<uint32_t> out;
-    std::ranges::copy_if(options_.classes, std::back_inserter(out),
-                         [this](uint32_t rows) { return rows < options_.head_rows; });
-    out.push_back(options_.head_rows);
+  std::vector<Class> head_classes() const {
+    std::vector<Class> out;
+    for (const uint32_t rows : options_.classes) {
+      if (rows < options_.head_rows) out.push_back({rows});
+    }
+    out.push_back({options_.head_rows});
     return out;
   }
+  std::vector<Class> body_classes() const {
+    std::vector<Class> out;
+    for (const uint32_t rows : options_.classes) out.push_back({rows});
+    for (const uint32_t rows : options_.prompt_classes) out.push_back({rows, /*prompts=*/true});
+    return out;
+  }
+  std::vector<uint32_t> rows_of_classes() const {
+    std::vector<uint32_t> out;
+    std::ranges::transform(body_classes(), std::back_inserter(out), &Class::rows);
+    return out;
+  }
+  uint32_t most_rows() const { return options_.prompt_classes.back(); }
 
   // The most scratch of any class, by op. The sampling borrows the scratch of the last op, the
   // LM head.
@@ -151,8 +169,8 @@ class Planner {
     arena_.values.assign(graph_.values.size(), {});
     arena_.scratch.assign(graph_.ops.size(), {});
     for (size_t i = 0; i < graph_.ops.size(); ++i) {
-      for (uint32_t rows : i < graph_.head_begin ? options_.classes : head_classes()) {
-        rows_ = rows;
+      for (const Class& c : i < graph_.head_begin ? body_classes() : head_classes()) {
+        class_ = c;
         out[i] = std::max(out[i], gpu_scratch_bytes(graph_.ops[i], at(i)));
         if (i + 1 == graph_.ops.size() && !graph_.embeds && graph_.hands_over.empty())
           out[i] = std::max(out[i], kernels::sample_scratch_bytes(sample_args()));
@@ -173,7 +191,7 @@ class Planner {
     args.ids = plan_.ids;
     args.scratch = last.scratch();
     args.vocab = graph_.vocab;
-    args.max_rows = rows_;
+    args.max_rows = class_.rows;
     args.places = plan_.places;
     return args;
   }
@@ -184,8 +202,7 @@ class Planner {
   GpuPlan plan_;
   GpuPlaces places_{graph_, cache_, device_, plan_};
   ArenaPlan arena_;
-  // Of the class that is being lowered.
-  uint32_t rows_ = 1;
+  Class class_;  // that is being lowered
   Handovers handovers_;
 };
 
@@ -206,7 +223,8 @@ std::string describe(const kernels::GridDim& dim) {
 void describe(const char* title, const std::vector<GpuPlan::BatchClass>& classes,
               std::string& out) {
   for (const GpuPlan::BatchClass& c : classes) {
-    out += fmt::format("{} up to {} rows: {} dispatches\n", title, c.max_rows, c.calls.size());
+    out += fmt::format("{} up to {} rows{}: {} dispatches\n", title, c.max_rows,
+                       c.prompts ? " of prompts" : "", c.calls.size());
     auto host_call = c.host_calls.begin();
     for (size_t i = 0; i <= c.calls.size(); ++i) {
       for (; host_call != c.host_calls.end() && host_call->n_before == i; ++host_call)
@@ -230,8 +248,7 @@ uint64_t GpuPlan::HostCall::x_bytes(uint32_t rows) const {
 size_t class_for(std::span<const GpuPlan::BatchClass> classes, uint32_t rows, bool with_prompts) {
   PUNA_CHECK(rows <= classes.back().max_rows);
   const auto takes = [&](const GpuPlan::BatchClass& c) {
-    const bool for_prompts =
-        c.max_rows <= kernels::kMatvecRows || c.max_rows >= kernels::kMaxStepTokens;
+    const bool for_prompts = c.prompts || c.max_rows <= kernels::kMatvecRows;
     return rows <= c.max_rows && (for_prompts || !with_prompts);
   };
   // The last takes what no other does, whatever its size.

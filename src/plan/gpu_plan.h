@@ -19,8 +19,9 @@ namespace puna::plan {
 
 struct GpuPlanOptions {
   kernels::Numerics numerics = kernels::Numerics::kFast;
-  // Rows of each batch class, rising; the last ones are for prompts and media.
-  std::vector<uint32_t> classes = {1, kernels::kMaxStepTokens};
+  // Rows of each batch class, rising: of texts that are written, and of prompts and media. The last
+  // one takes any step.
+  std::vector<uint32_t> classes = {1}, prompt_classes = {kernels::kMaxStepTokens};
   const kernels::Profile* profile = nullptr;  // of the device; null: portable defaults
   uint32_t head_rows = kHeadRows;             // outputs of the largest head
 };
@@ -52,8 +53,9 @@ struct GpuPlan {
   };
   struct BatchClass {
     uint32_t max_rows = 1;
-    AttentionLimits attention;  // of a body
-    std::vector<kernels::KernelCall> calls;
+    bool prompts = false;
+    AttentionLimits attention = {};  // of a body
+    std::vector<kernels::KernelCall> calls = {};
     std::vector<HostCall> host_calls = {};
   };
 
@@ -93,9 +95,9 @@ struct GpuPlan {
   uint64_t host_read_bytes() const;
 };
 
-// The class that a step of so many rows runs in: the smallest that takes them. Classes of more than
-// kernels::kMatvecRows and less than kernels::kMaxStepTokens are for steps in which every row has
-// an output, texts that are written, which share no keys; a step `with_prompts` passes them over.
+// The class that a step of so many rows runs in: the first that takes them. Classes of more than
+// kernels::kMatvecRows that are not of prompts are for steps in which every row has an output,
+// texts that are written, which share no keys; a step `with_prompts` passes them over.
 size_t class_for(std::span<const GpuPlan::BatchClass> classes, uint32_t rows, bool with_prompts);
 
 // Errors: kUnsupported when one 4-row group of a weight, a layer's cache or an activation exceeds

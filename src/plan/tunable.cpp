@@ -55,7 +55,7 @@ kernels::AttentionArgs shape_of(const AttentionOp& op, const Graph& graph, const
 TunableKernels tunable_kernels(const Graph& graph, const CacheConfig& cache, const GpuPlan& plan,
                                const GpuPlanOptions& options) {
   TunableKernels out;
-  for (const uint32_t rows : {options.classes.front(), options.classes.back()}) {
+  for (const uint32_t rows : {options.classes.front(), options.prompt_classes.back()}) {
     const size_t end = rows == 1 ? graph.ops.size() : graph.head_begin;
     for (size_t i = 0; i < end; ++i) {
       if (const auto* product = std::get_if<MatmulOp>(&graph.ops[i])) {

@@ -23,7 +23,8 @@ struct TunableKernels {
   std::vector<TunableAttention> attention;
 };
 
-// Of the plan's classes of one row and of a prefill chunk; the head runs with one row only.
+// Of the plan's classes of one row and of a whole step of a prompt; the head runs with one row
+// only.
 TunableKernels tunable_kernels(const Graph& graph, const CacheConfig& cache, const GpuPlan& plan,
                                const GpuPlanOptions& options);
 

@@ -192,6 +192,24 @@ class Dawn final : public Instance {
     return wgpu().DeviceCreateShaderModule(device, &descriptor);
   }
 
+  Ticket compile_beside(WGPUDevice device, const WGPUComputePipelineDescriptor& descriptor,
+                        PipelineCompiled done) override {
+    WGPUCreateComputePipelineAsyncCallbackInfo callback =
+        WGPU_CREATE_COMPUTE_PIPELINE_ASYNC_CALLBACK_INFO_INIT;
+    callback.mode = WGPUCallbackMode_AllowProcessEvents;
+    callback.userdata1 = new PipelineCompiled(std::move(done));
+    callback.callback = [](WGPUCreatePipelineAsyncStatus status, WGPUComputePipeline pipeline,
+                           WGPUStringView message, void* data, void*) {
+      const std::unique_ptr<PipelineCompiled> compiled(static_cast<PipelineCompiled*>(data));
+      if (status == WGPUCreatePipelineAsyncStatus_Success) {
+        (*compiled)(pipeline, {});
+      } else {
+        (*compiled)(nullptr, text(message));
+      }
+    };
+    return wgpu().DeviceCreateComputePipelineAsync(device, &descriptor, callback).id;
+  }
+
   WGPUBuffer create_shared_buffer(WGPUDevice device, WGPUBufferDescriptor descriptor,
                                   const std::shared_ptr<HostMemory>& memory) override {
     DawnHostMemory chained;

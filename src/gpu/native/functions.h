@@ -43,6 +43,7 @@ namespace puna::gpu::native {
   X(DeviceCreateBuffer)                   \
   X(DeviceCreateCommandEncoder)           \
   X(DeviceCreateComputePipeline)          \
+  X(DeviceCreateComputePipelineAsync)     \
   X(DeviceCreatePipelineLayout)           \
   X(DeviceCreateShaderModule)             \
   X(DeviceDestroy)                        \

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -26,8 +27,11 @@ struct Feature {
   std::string_view name;  // WebGPU's name for it
 };
 
-// Names a submit for Instance::wait_for().
+// Names a submit for Instance::wait_for(), or a future; 0 names none.
 using Ticket = uint64_t;
+
+// With the pipeline, or null and what is wrong.
+using PipelineCompiled = std::function<void(WGPUComputePipeline pipeline, std::string error)>;
 
 // The answer to Instance::request_device().
 struct RequestedDevice {
@@ -73,6 +77,13 @@ class Instance {
   virtual WGPUShaderModule create_shader_module(WGPUDevice device,
                                                 const WGPUShaderModuleDescriptor& descriptor,
                                                 bool trusted) = 0;
+
+  // Begins to compile a pipeline on a thread of the library's; calls back while callbacks run. 0:
+  // the library compiles on the thread that asks for it alone, so nothing was begun.
+  virtual Ticket compile_beside(WGPUDevice, const WGPUComputePipelineDescriptor&,
+                                PipelineCompiled) {
+    return 0;
+  }
 
   // A buffer that lies in memory of the host and keeps it until its work is done; its size is that
   // of the memory. Null where the library has no such buffers.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <thread>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -89,7 +90,13 @@ NativeDevice::~NativeDevice() {
   for (Group& group : groups_) {
     if (group.handle) wgpu_.BindGroupRelease(group.handle);
   }
-  for (Pipeline& pipeline : pipelines_) wgpu_.ComputePipelineRelease(pipeline.handle);
+  for (const auto& each : compiling_) {
+    if (each->ticket != 0 && !each->ready) instance_->settle({each->ticket});
+    if (each->handle) wgpu_.ComputePipelineRelease(each->handle);
+  }
+  for (Pipeline& pipeline : pipelines_) {
+    if (pipeline.handle) wgpu_.ComputePipelineRelease(pipeline.handle);
+  }
   for (auto& [key, layout] : layouts_) {
     wgpu_.PipelineLayoutRelease(layout.pipeline);
     wgpu_.BindGroupLayoutRelease(layout.group);
@@ -196,21 +203,114 @@ Result<void> NativeDevice::reclaim() {
 }
 
 void NativeDevice::create_pipeline(PipelineDesc desc, PipelineDone done) {
-  done(make_pipeline(std::move(desc)));
+  if (auto begun = begin_pipeline(std::move(desc), done); !begun)
+    return done(std::unexpected(std::move(begun.error())));
+  deliver_pipelines();
 }
 
-Result<PipelineId> NativeDevice::make_pipeline(PipelineDesc desc) {
+// Takes `done` unless there is an error.
+Result<void> NativeDevice::begin_pipeline(PipelineDesc desc, PipelineDone& done) {
   PUNA_TRY(alive());
-  if (const auto found = by_wgsl_.find(desc.wgsl); found != by_wgsl_.end())
-    return PipelineId{found->second};
+  if (const auto found = by_wgsl_.find(desc.wgsl); found != by_wgsl_.end()) {
+    const auto on_its_way = std::ranges::find_if(
+        compiling_, [&](const auto& each) { return each->id.value == found->second; });
+    if (on_its_way == compiling_.end()) {
+      std::exchange(done, nullptr)(PipelineId{found->second});
+    } else {
+      (*on_its_way)->done.push_back(std::move(done));
+    }
+    return {};
+  }
   PUNA_TRY(check_pipeline(info_.limits, desc));
   PUNA_TRY(const Layout layout, layout_for(desc.bindings));
-  PUNA_TRY(WGPUComputePipeline handle, compile(desc, layout));
-  const auto id = static_cast<uint32_t>(pipelines_.size() + 1);
-  by_wgsl_.emplace(std::move(desc.wgsl), id);
-  desc.wgsl.clear();
-  pipelines_.push_back({std::move(desc), handle, layout.group});
-  return PipelineId{id};
+  auto compiling = std::make_shared<Compiling>();
+  compiling->id = {static_cast<uint32_t>(pipelines_.size() + 1)};
+  compiling->wgsl = std::exchange(desc.wgsl, {});
+  compiling->done.push_back(std::move(done));
+  by_wgsl_.emplace(compiling->wgsl, compiling->id.value);
+  pipelines_.push_back({std::move(desc), nullptr, layout});
+  compiling_.push_back(std::move(compiling));
+  begin_compiling();
+  return {};
+}
+
+// As many at once as there are cores, for each takes memory too.
+void NativeDevice::begin_compiling() {
+  static const size_t most = std::max(std::thread::hardware_concurrency(), 2u);
+  for (size_t i = 0; i < std::min(compiling_.size(), most); ++i) {
+    const std::shared_ptr<Compiling>& next = compiling_[i];
+    if (next->ticket != 0 || next->ready) continue;
+    if (auto begun = compile(next); !begun) {
+      next->error = std::move(begun.error());
+      next->ready = true;
+    }
+  }
+}
+
+Result<void> NativeDevice::compile(const std::shared_ptr<Compiling>& compiling) {
+  const Pipeline& pipeline = pipelines_[compiling->id.value - 1];
+  const std::string& label = pipeline.desc.label;
+  const std::string what = fmt::format("Kernel \"{}\" does not compile", label);
+  WGPUShaderSourceWGSL source = {};
+  source.chain.sType = WGPUSType_ShaderSourceWGSL;
+  source.code = view(compiling->wgsl);
+  WGPUShaderModuleDescriptor module_descriptor = {};
+  module_descriptor.nextInChain = &source.chain;
+  module_descriptor.label = view(label);
+  ErrorScope module_scope(*instance_, device_);
+  WGPUShaderModule module =
+      instance_->create_shader_module(device_, module_descriptor, trusted_shaders_);
+  if (auto made = module_scope.end(what); !made) {
+    if (module) wgpu_.ShaderModuleRelease(module);
+    return made;
+  }
+  WGPUComputePipelineDescriptor descriptor = {};
+  descriptor.label = view(label);
+  descriptor.layout = pipeline.layout.pipeline;
+  descriptor.compute.module = module;
+  descriptor.compute.entryPoint = view("main");
+  compiling->ticket = instance_->compile_beside(
+      device_, descriptor, [compiling, what](WGPUComputePipeline handle, const std::string& error) {
+        compiling->handle = handle;
+        if (!handle)
+          compiling->error = {ErrorCode::kDevice, fmt::format("{}: {}", what, error), {}};
+        compiling->ready = true;
+      });
+  if (compiling->ticket != 0) {
+    wgpu_.ShaderModuleRelease(module);
+    return {};
+  }
+  ErrorScope scope(*instance_, device_);
+  compiling->handle = wgpu_.DeviceCreateComputePipeline(device_, &descriptor);
+  wgpu_.ShaderModuleRelease(module);
+  if (auto made = scope.end(what); !made) {
+    if (compiling->handle) wgpu_.ComputePipelineRelease(std::exchange(compiling->handle, nullptr));
+    return made;
+  }
+  compiling->ready = true;
+  return {};
+}
+
+// Calls back for those that are compiled, and begins others.
+void NativeDevice::deliver_pipelines() {
+  // Taken out first: callbacks may ask for more.
+  std::vector<std::shared_ptr<Compiling>> due;
+  std::erase_if(compiling_, [&](const std::shared_ptr<Compiling>& each) {
+    if (each->ready) due.push_back(each);
+    return each->ready;
+  });
+  if (due.empty()) return;
+  begin_compiling();
+  for (const auto& each : due) {
+    Result<PipelineId> made = each->id;
+    if (each->handle) {
+      pipelines_[each->id.value - 1].handle = each->handle;
+    } else {
+      by_wgsl_.erase(each->wgsl);
+      made = std::unexpected(*each->error);
+    }
+    for (PipelineDone& done : each->done) std::exchange(done, nullptr)(made);
+  }
 }
 
 Result<NativeDevice::Layout> NativeDevice::layout_for(std::span<const Access> bindings) {
@@ -242,36 +342,6 @@ Result<NativeDevice::Layout> NativeDevice::layout_for(std::span<const Access> bi
   return layout;
 }
 
-Result<WGPUComputePipeline> NativeDevice::compile(const PipelineDesc& desc, const Layout& layout) {
-  const std::string what = fmt::format("Kernel \"{}\" does not compile", desc.label);
-  WGPUShaderSourceWGSL source = {};
-  source.chain.sType = WGPUSType_ShaderSourceWGSL;
-  source.code = view(desc.wgsl);
-  WGPUShaderModuleDescriptor module_descriptor = {};
-  module_descriptor.nextInChain = &source.chain;
-  module_descriptor.label = view(desc.label);
-  ErrorScope module_scope(*instance_, device_);
-  WGPUShaderModule module =
-      instance_->create_shader_module(device_, module_descriptor, trusted_shaders_);
-  if (auto made = module_scope.end(what); !made) {
-    if (module) wgpu_.ShaderModuleRelease(module);
-    return std::unexpected(std::move(made.error()));
-  }
-  WGPUComputePipelineDescriptor descriptor = {};
-  descriptor.label = view(desc.label);
-  descriptor.layout = layout.pipeline;
-  descriptor.compute.module = module;
-  descriptor.compute.entryPoint = view("main");
-  ErrorScope scope(*instance_, device_);
-  WGPUComputePipeline pipeline = wgpu_.DeviceCreateComputePipeline(device_, &descriptor);
-  wgpu_.ShaderModuleRelease(module);
-  if (auto made = scope.end(what); !made) {
-    if (pipeline) wgpu_.ComputePipelineRelease(pipeline);
-    return std::unexpected(std::move(made.error()));
-  }
-  return pipeline;
-}
-
 Result<BindGroupId> NativeDevice::create_bind_group(PipelineId id,
                                                     std::span<const Binding> bindings) {
   PUNA_TRY(alive());
@@ -297,7 +367,7 @@ Result<BindGroupId> NativeDevice::create_bind_group(PipelineId id,
 #endif
   WGPUBindGroupDescriptor descriptor = {};
   descriptor.label = view(desc.label);
-  descriptor.layout = pipeline.group_layout;
+  descriptor.layout = pipeline.layout.group;
   descriptor.entryCount = entries.size();
   descriptor.entries = entries.data();
   ErrorScope scope(*instance_, device_);
@@ -505,6 +575,7 @@ void NativeDevice::deliver() {
     return read->ready || health_->lost;
   });
   for (const auto& read : due) std::exchange(read->done, nullptr)(finish(*read));
+  deliver_pipelines();
 }
 
 Result<void> NativeDevice::wait(SubmitId submit) {
@@ -526,8 +597,12 @@ void NativeDevice::poll() {
   instance_->run_callbacks(device_);
   bool any_ready = health_->lost;
   for (const auto& read : reads_) any_ready = any_ready || read->ready;
-  if (!any_ready && !reads_.empty() && reads_.front()->ticket != 0)
-    wait_for_read(reads_.front()->ticket);
+  for (const auto& each : compiling_) any_ready = any_ready || each->ready;
+  if (!any_ready && !reads_.empty()) {
+    if (reads_.front()->ticket != 0) wait_for_read(reads_.front()->ticket);
+  } else if (!any_ready && !compiling_.empty()) {
+    instance_->settle({compiling_.front()->ticket});
+  }
   deliver();
 }
 

@@ -72,9 +72,9 @@ class NativeDevice final : public Device {
     WGPUPipelineLayout pipeline = nullptr;
   };
   struct Pipeline {
-    PipelineDesc desc;  // without the text
-    WGPUComputePipeline handle = nullptr;
-    WGPUBindGroupLayout group_layout = nullptr;  // owned by layouts_
+    PipelineDesc desc;                     // without the text
+    WGPUComputePipeline handle = nullptr;  // null until it is compiled
+    Layout layout;                         // owned by layouts_
   };
   struct Group {
     PipelineId pipeline;
@@ -90,6 +90,16 @@ class NativeDevice final : public Device {
     bool ready = false;
     std::string error;  // empty when mapped
   };
+  // A pipeline on its way, or about to be.
+  struct Compiling {
+    PipelineId id;
+    std::string wgsl;
+    std::vector<PipelineDone> done;  // of all who want it
+    Ticket ticket = 0;               // of a library that compiles beside us, once begun
+    bool ready = false;
+    WGPUComputePipeline handle = nullptr;
+    std::optional<base::Error> error;  // once it is ready, where there is no handle
+  };
   class Encoder;
 
   base::Result<void> alive() const;
@@ -98,8 +108,10 @@ class NativeDevice final : public Device {
   base::Result<SubmitId> submit(std::span<const Command> commands);
   Buffer* find(BufferId id);
   base::Result<Layout> layout_for(std::span<const Access> bindings);
-  base::Result<PipelineId> make_pipeline(PipelineDesc desc);
-  base::Result<WGPUComputePipeline> compile(const PipelineDesc& desc, const Layout& layout);
+  base::Result<void> begin_pipeline(PipelineDesc desc, PipelineDone& done);
+  void begin_compiling();
+  base::Result<void> compile(const std::shared_ptr<Compiling>& compiling);
+  void deliver_pipelines();
   base::Result<void> reclaim();
   base::Result<void> start_read(BufferId id, uint64_t offset, std::span<std::byte> out,
                                 ReadDone& done);
@@ -123,6 +135,7 @@ class NativeDevice final : public Device {
   std::vector<Group> groups_;
   std::map<std::vector<Access>, Layout> layouts_;
   std::unordered_map<std::string, uint32_t> by_wgsl_;
+  std::deque<std::shared_ptr<Compiling>> compiling_;
   std::deque<std::shared_ptr<Read>> reads_;
   bool brief_ = false;  // the last wait for one of them was
   // Tickets of the last submits, the newest at the back; submit ids are consecutive.

@@ -64,7 +64,7 @@ uint32_t units_of(uint32_t head_dim) { return head_dim % 8 == 0 ? head_dim / 8 :
 
 // Rows that are seen by earlier ones of their step share keys as in a prompt.
 bool decodes(const AttentionArgs& args) {
-  return !args.own && args.max_rows <= (args.causal ? kDecodeRows : 1u);
+  return !args.own && !args.prompts && args.max_rows <= (args.causal ? kDecodeRows : 1u);
 }
 
 // The decode of the singles of a class of prompts, if it has any.
@@ -72,6 +72,7 @@ std::optional<AttentionArgs> singles_of(const AttentionArgs& args) {
   if (decodes(args) || !args.causal || args.max_singles == 0) return {};
   AttentionArgs out = args;
   out.max_rows = std::min(args.max_singles, kDecodeRows);
+  out.prompts = false;
   out.label += ".singles";
   out.append.reset();
   return out;
@@ -291,9 +292,9 @@ std::optional<AttentionMatrixTuning> matrix_tuning(const gpu::DeviceInfo& device
                                                    const AttentionArgs& args) {
   const gpu::MatrixShape& matrix = device.matrix;
   const uint32_t head_dim = args.kv.head_dim, v_dim = v_dim_of(args);
-  if (args.numerics != Numerics::kFast || args.max_rows <= kDecodeRows || !args.causal ||
-      args.biases || args.kv.type == KvType::kF32 || !has_operands(device) || matrix.k < 8 ||
-      matrix.n % 8 != 0 || device.subgroup_min == 0 || device.subgroup_min != device.subgroup_max ||
+  if (args.numerics != Numerics::kFast || decodes(args) || !args.causal || args.biases ||
+      args.kv.type == KvType::kF32 || !has_operands(device) || matrix.k < 8 || matrix.n % 8 != 0 ||
+      device.subgroup_min == 0 || device.subgroup_min != device.subgroup_max ||
       device.subgroup_max % matrix.m != 0 || head_dim % 16 != 0 || v_dim % 16 != 0 ||
       head_dim % matrix.k != 0 || v_dim % matrix.n != 0 || head_dim > kMatrixHeadDim) {
     return std::nullopt;

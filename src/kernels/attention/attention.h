@@ -86,6 +86,7 @@ struct AttentionArgs {
   uint32_t window = 0;    // 0 = none
   bool chunks = false;    // the window begins anew every so many positions, instead of moving along
   uint32_t max_rows = 1;  // rows of the batch class
+  bool prompts = false;   // a class of prompts, whose rows share keys, however few they are
   // In a class of prompts: up to so many first rows of a step are taken as in a decode
   // (StepShape::n_singles), instead of one after the other by the workgroup of their tile. Without
   // `causal` none are.

@@ -9,36 +9,43 @@ namespace {
 
 constexpr uint32_t kManyRows = 16384;      // of a weight
 constexpr uint32_t kVeryManyRows = 65536;  // of one: output layers
-constexpr uint32_t kFewRows = 128;         // of x, for few_rows()
+constexpr uint32_t kFewRows = 64;          // of x, for few_rows()
 
 // As many workgroups that share K as give `enough` of them, and as suit.
 std::optional<MatrixTuning> shared_k(const gpu::DeviceInfo& device, const MatmulArgs& args,
                                      MatrixTuning t, uint32_t enough) {
   constexpr uint32_t kMostSplits = 16;
-  const uint32_t tiles = div_up(args.weight.rows, tile_of(device, t).n);
+  const MatrixTile tile = tile_of(device, t);
+  const uint32_t tiles = div_up(args.weight.rows, tile.n) * div_up(args.max_rows, tile.m);
   const auto steps_of = [&](uint32_t n_splits) { return units(args) / (n_splits * t.step_units); };
   while (tiles * t.n_splits < enough && t.n_splits < kMostSplits && steps_of(t.n_splits) >= 4)
     t.n_splits *= 2;
   while (t.n_splits > 1 && !suits(device, args, t)) t.n_splits /= 2;
   return suits(device, args, t) ? std::optional(t) : std::nullopt;
 }
+// Of large tiles: nearly one for each core of a large GPU. More of them would come in a second
+// turn, which lasts as long as the first. H200, q4_0, us with 128 and 256 workgroups: 4096 x 14336
+// by 256 rows 140 and 149, 4096 x 4096 by 256 rows 50 and 59; with 96 and 192: 6144 x 4096 by 128
+// rows 49 and 58.
+constexpr uint32_t kEnoughTiles = 96;
 
-// Few rows, of texts that are written: all of them in one tile, so that each weight is read and
-// decoded once. What counts is that enough of the weight is on its way: many subgroups, along K
-// too, and workgroups that share K where there are few tiles. H100, step of an 8B in q4_0 with 32,
-// 64 and 128 rows, ms: 11.9, 14.4 and 18.2; in the tiles of prefill 17.9, 19.5 and 20.7. With 16
-// rows they take 8.9 ms on an H200, where mat-vecs take 6.8.
+// Up to 64 rows, of texts that are written or of a short prompt: all of them in one tile, so that
+// each weight is read and decoded once. What counts is that enough of the weight is on its way:
+// many subgroups, along K too, and workgroups that share K where there are few tiles. H100, step of
+// an 8B in q4_0 with 32 and 64 rows, ms: 11.9 and 14.4; in the tiles of prefill 17.9 and 19.5. With
+// 16 rows they take 8.9 ms on an H200, where mat-vecs take 6.8.
 // For large weights two steps are requested ahead, which saves more than many workgroups do: the
-// same step with 32 and 64 rows 10.5 and 13.1 ms. q4_0 by 64 rows, us: 28672 x 4096 108 (one step
-// ahead 126, two splits 131, the tiles above 161), 4096 x 14336 with four splits 55 (eight 58). A
-// 1B, whose products take a few us each, has 11,737 tokens a second in the tiles above and 10,868
-// in these.
+// same step 10.5 and 13.1 ms. q4_0 by 64 rows, us: 28672 x 4096 108 (one step ahead 126, two splits
+// 131, the tiles of prefill 161), 4096 x 14336 with four splits 55 (eight 58).
 // Up to 32 rows 128 weight rows share those of x. All workgroups have to be on the cores at once,
 // or the last few take as long as all others, which is why their memory counts. q4_0 by 32 rows,
 // us, tiles of 64 rows and these: 28672 x 4096 85 and 73, 4096 x 14336 47 (four splits) and 38
 // (eight), 6144 x 4096 27 and, in tiles of 64 by half as many subgroups along K, 21. 8B with 32
-// texts, tokens a second: q4_0 3,040 and 3,480, q4_k_m 2,732 and 3,305. By 128 rows, one step ahead
-// and two: 28672 x 4096 193 and 167, 4096 x 14336 92 (eight splits) and 78 (four).
+// texts, tokens a second: q4_0 3,040 and 3,480, q4_k_m 2,732 and 3,305.
+// Small weights by 33 to 64 rows do best in tiles of prefill that share K. H200, q4_0 by 64 rows,
+// us, one step ahead in tiles of 64 weight rows that share K up to sixteen times, and so: 2048 x
+// 2048 15.3 and 13.2, 3072 x 2048 20.6 and 17.5, 2048 x 8192 34.9 and 26.0, 16384 x 2048 55.0 and
+// 40.1.
 std::optional<MatrixTuning> few_rows(const gpu::DeviceInfo& device, const MatmulArgs& args) {
   if (!has_matrix(device, args)) return std::nullopt;
   constexpr uint32_t kLargeSide = 4096;
@@ -48,11 +55,6 @@ std::optional<MatrixTuning> few_rows(const gpu::DeviceInfo& device, const Matmul
     const bool wide = args.weight.rows >= kManyRows;
     return wide ? shared_k(device, args, {1, 2, 2, 1, 2, 2, 1, /*steps_ahead=*/2}, 190)
                 : shared_k(device, args, {1, 1, 8, 1, 4, 4, 1, /*steps_ahead=*/2}, 250);
-  }
-  if (fragments > 4) {
-    const uint32_t half = div_up(fragments, 2);
-    const auto ahead = shared_k(device, args, {2, 2, 2, half, 4, 2, 1, /*steps_ahead=*/2}, 128);
-    return large && ahead ? ahead : shared_k(device, args, {2, 4, 1, half, 2, 2}, 190);
   }
   if (large) {
     constexpr uint32_t kManyTiles = 16384, kLongTiles = 8192;
@@ -65,8 +67,12 @@ std::optional<MatrixTuning> few_rows(const gpu::DeviceInfo& device, const Matmul
     if (const auto fitting =
             shared_k(device, args, ahead, fragments <= 2 && !whole_gpu ? 250 : 190))
       return fitting;
+  } else if (fragments > 2) {
+    if (const auto fitting =
+            shared_k(device, args, {2, 2, 2, div_up(fragments, 2), 4, 2}, kEnoughTiles))
+      return fitting;
   }
-  return shared_k(device, args, {1, 2, 4, fragments, 2, 4}, args.max_rows <= 32 ? 700 : 350);
+  return shared_k(device, args, {1, 2, 4, fragments, 2, 4}, fragments <= 2 ? 700 : 350);
 }
 
 // Whether 9 to 16 rows of x, which mat-vecs read the weight twice for, do better in tiles of matrix
@@ -88,12 +94,15 @@ bool pays_in_tiles(const MatmulArgs& args) {
 constexpr MatrixTuning kLarge = {2, 2, 1, 4, 4, 1}, kTwoSets = {2, 2, 2, 4, 4, 2},
                        kSmall = {2, 2, 1, 2, 2, 2}, kSmallest = {2, 2, 1, 2, 2, 1};
 
-// Large tiles by two sets of subgroups along K; where they are too few to fill a GPU, small ones.
+// Large tiles by two sets of subgroups along K; where they are too few to fill a GPU, several share
+// K, and where that cannot be, they are small.
 // One set is a little faster in between, unless weights of a byte or more have so little to be
 // decoded that more loads in flight are worth more. H200, 512 rows, TFLOPS, one set / two sets:
 // 28672 x 4096 (896 tiles) q4_0 198 / 226, q8_0 191 / 231, f16 203 / 247; 16384 x 2048 (512) q4_0
 // 203 / 197, f16 198 / 213; 6144 x 4096 (192) q4_0 172 / 168, q8_0 162 / 171, f16 170 / 183;
-// 4096 x 14336 (128) q4_0 125 / 236. 2048 x 2048 (64) 100 with either, 170 by small tiles.
+// 4096 x 14336 (128) q4_0 125 / 236. Small tiles, and two workgroups that share K, us: 2048 x 8192
+// (64) q4_0 118 / 82, 2048 x 2048 (64) 37 / 34; by 256 rows 4096 x 14336 (64) q4_0 196 / 140, q4_k
+// 198 / 139, f16 195 / 127.
 std::optional<MatrixTuning> default_matrix(const gpu::DeviceInfo& device, const MatmulArgs& args) {
   if (args.max_rows <= kMatvecRows)
     return pays_in_tiles(args) ? few_rows(device, args) : std::nullopt;
@@ -108,6 +117,10 @@ std::optional<MatrixTuning> default_matrix(const gpu::DeviceInfo& device, const 
   const uint32_t tiles = div_up(work_rows(args), large.n) * div_up(args.max_rows, large.m);
   const bool one_set =
       tiles >= kEnough && tiles < kMany && quant::info(args.weight.type).bits_per_weight() < 8;
+  if (tiles < kEnoughTiles && !args.parts) {
+    const auto shared = shared_k(device, args, kTwoSets, kEnoughTiles);
+    if (shared && shared->n_splits > 1) return shared;
+  }
   const auto pays = [&](const MatrixTuning& t) {
     const bool is_large = t.fragments_m == kLarge.fragments_m;
     return tiles < kFew ? !is_large : t.subgroups_k == 1 || !one_set;

@@ -101,14 +101,16 @@ TEST_CASE("tiles of f32 are those that half as much workgroup memory holds") {
   CHECK(large().fragments_m == 4);
 }
 
+// Of q4_0 on a GPU with matrix units.
+MatrixTuning tiles(uint32_t rows, uint32_t cols, uint32_t max_rows) {
+  const MatmulTuning tuning = default_tuning(
+      with_matrix_units(), args_for(quant::Type::kQ4_0, rows, cols, max_rows, Numerics::kFast));
+  REQUIRE(tuning.kernel == MatmulKernel::kMatrix);
+  return tuning.matrix;
+}
+
 TEST_CASE("few rows of a large weight are requested two steps ahead where there are matrix units") {
-  const auto tiles = [](uint32_t rows, uint32_t cols, uint32_t max_rows) {
-    const MatmulTuning tuning = default_tuning(
-        with_matrix_units(), args_for(quant::Type::kQ4_0, rows, cols, max_rows, Numerics::kFast));
-    REQUIRE(tuning.kernel == MatmulKernel::kMatrix);
-    return tuning.matrix;
-  };
-  for (const uint32_t max_rows : {32u, 64u, 128u}) {
+  for (const uint32_t max_rows : {32u, 64u}) {
     const MatrixTuning wide = tiles(28672, 4096, max_rows);
     CHECK(wide.steps_ahead == 2);
     CHECK(wide.n_splits == 1);
@@ -124,6 +126,26 @@ TEST_CASE("few rows of a large weight are requested two steps ahead where there 
   CHECK(tiles(4096, 14336, 32).n_splits == 8);
   CHECK(tiles(6144, 4096, 32).subgroups_n == 2);
   CHECK(tiles(28672, 4096, 64).subgroups_n == 1);
+}
+
+TEST_CASE("workgroups share K where tiles of matrix units are fewer than a GPU's cores") {
+  const auto splits = [](uint32_t rows, uint32_t cols, uint32_t max_rows) {
+    return tiles(rows, cols, max_rows).n_splits;
+  };
+  CHECK(splits(4096, 4096, 128) == 4);
+  CHECK(splits(4096, 4096, 256) == 2);
+  CHECK(splits(4096, 14336, 256) == 2);
+  CHECK(splits(2048, 8192, 512) == 2);
+  CHECK(splits(2048, 8192, 128) == 8);
+  CHECK(splits(2048, 2048, 64) == 8);
+  // 96 tiles and more are enough.
+  CHECK(splits(6144, 4096, 256) == 1);
+  CHECK(splits(4096, 4096, 512) == 1);
+  CHECK(splits(28672, 4096, 128) == 1);
+  // No four steps of K would be left for each.
+  CHECK(splits(2048, 256, 256) == 2);
+  // 33 units are no whole turns of two.
+  CHECK(splits(4096, 1056, 256) == 1);
 }
 
 TEST_CASE("9 to 16 rows of x meet large products in tiles of matrix units") {

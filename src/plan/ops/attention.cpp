@@ -42,6 +42,7 @@ kernels::AttentionArgs attention_args(const GpuLowering& at, const AttentionOp& 
   args.biases = at.vector(op.biases);
   args.bias_reach = op.bias_reach;
   args.max_rows = at.max_rows;
+  args.prompts = at.prompts;
   args.max_singles = at.cache.n_sequences > 1 ? at.cache.n_sequences : 0;
   args.numerics = at.options.numerics;
   args.profile = at.options.profile;
