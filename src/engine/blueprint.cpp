@@ -151,20 +151,19 @@ uint32_t n_beside_media(const EngineOptions& options) {
   return std::min(options.n_sequences, kernels::kMaxBatch) - 1;
 }
 
-Result<std::optional<Blueprint>> with_large_steps(const formats::ModelFile& file,
-                                                  EngineOptions options,
-                                                  const gpu::DeviceInfo* device) {
+std::optional<Blueprint> with_large_steps(const formats::ModelFile& file, EngineOptions options,
+                                          const gpu::DeviceInfo* device) {
   const bool whole = !options.gpu_layers && options.cpu_experts.value_or(0) == 0 &&
                      options.more_gpus.shares.empty();
   const bool writes = !options.embeddings && !options.all_logits && options.turn_ms == 0;
   if (!device || device->matrix.m == 0 || options.step_tokens || !whole || !writes)
     return std::nullopt;
   options.step_tokens = kLargeStepTokens;
-  PUNA_TRY(Blueprint out, make_blueprint(file, options));
+  auto out = make_blueprint(file, options);
   // Each text would have a large step's pages of layers with windows.
-  if (out.cache.n_window_pages > 0) return std::nullopt;
-  if (uint64_t{out.cache.n_pages} * kernels::kPageTokens < kLargeStepTokens) return std::nullopt;
-  return out;
+  if (!out || out->cache.n_window_pages > 0) return std::nullopt;
+  if (uint64_t{out->cache.n_pages} * kernels::kPageTokens < kLargeStepTokens) return std::nullopt;
+  return *std::move(out);
 }
 
 PlaceOptions place_whole(const EngineOptions& options) {

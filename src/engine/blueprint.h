@@ -33,10 +33,9 @@ base::Result<Blueprint> make_blueprint(const formats::ModelFile& file,
 uint32_t n_beside_media(const EngineOptions& options);
 
 // What to try before what `options` say: the same with large steps, where these may pay on a
-// device. None: they do not.
-base::Result<std::optional<Blueprint>> with_large_steps(const formats::ModelFile& file,
-                                                        EngineOptions options,
-                                                        const gpu::DeviceInfo* device);
+// device. None: they do not, or are more than the options leave room for.
+std::optional<Blueprint> with_large_steps(const formats::ModelFile& file, EngineOptions options,
+                                          const gpu::DeviceInfo* device);
 // How to place that: whole, on the one device.
 PlaceOptions place_whole(const EngineOptions& options);
 

@@ -9,7 +9,8 @@
 #include <map>
 
 #include "engine/scheduler.h"
-#include "engine/testing/forwarding_device.h"
+#include "engine/testing/fast_compiler.h"
+#include "engine/testing/load_engine.h"
 #include "engine/testing/test_filter.h"
 #include "models/testing/tiny_model.h"
 #include "models/testing/tiny_recurrent.h"
@@ -61,19 +62,6 @@ class CountingDevice : public engine::test::ForwardingDevice {
   uint64_t n_created_ = 0, n_submits_ = 0;
 };
 
-// An adapter of software that says that it compiles fast, as GPUs do.
-class FastCompiler : public engine::test::ForwardingDevice {
- public:
-  explicit FastCompiler(std::unique_ptr<gpu::Device> device)
-      : ForwardingDevice(std::move(device)), info_(ForwardingDevice::info()) {
-    info_.slow_compiler = false;
-  }
-  const gpu::DeviceInfo& info() const override { return info_; }
-
- private:
-  gpu::DeviceInfo info_;
-};
-
 // Null, said loudly, without an adapter.
 std::unique_ptr<CountingDevice> open_gpu(bool baseline = false) {
   auto device = engine::test::open_gpu(baseline);
@@ -97,10 +85,8 @@ std::unique_ptr<Engine> load(std::unique_ptr<gpu::Device> device, uint32_t n_seq
   options.chain_ms = chain_ms;
   options.n_drafts = n_drafts;
   options.step_tokens = step_tokens;
-  auto engine = base::run_until(
-      Engine::load(fixtures::tiny_model(shape), std::move(device), std::move(options)), [] {});
-  REQUIRE_MESSAGE(engine.has_value(), engine.error().text());
-  return *std::move(engine);
+  return engine::test::load_engine(fixtures::tiny_model(shape), std::move(device),
+                                   std::move(options));
 }
 
 template <class T>
@@ -260,20 +246,6 @@ TEST_CASE("what follows a prompt is the same whether it is read in large steps o
   CHECK(generate(*cpu, prompt(kPrompt), greedy, kTokens) == text);
 }
 
-TEST_CASE("what follows a prompt is the same whether it has a class for its length or not") {
-  constexpr uint32_t kTokens = 6;
-  auto device = engine::test::open_gpu();
-  if (!device) return;
-  const auto short_too = load(std::make_unique<FastCompiler>(std::move(device)), 3);
-  const auto cpu = load(nullptr, 3);
-  const kernels::SamplingParams greedy = kinds()[0];
-  for (const uint32_t n : {2u, 20u, 64u, 65u, 128u, 140u}) {
-    CAPTURE(n);
-    CHECK(generate(*short_too, prompt(n), greedy, kTokens) ==
-          generate(*cpu, prompt(n), greedy, kTokens));
-  }
-}
-
 TEST_CASE("what a filter allows for long is chosen from in chains, which end where it changes") {
   auto device = open_gpu();
   if (!device) return;
@@ -360,11 +332,8 @@ TEST_CASE("a recurrent state is that of the text where a step that had begun is 
     options.kv_type = kernels::KvType::kF32;
     options.n_threads = 2;
     options.n_sequences = 2;
-    auto engine = base::run_until(
-        Engine::load(fixtures::tiny_recurrent_model(shape), std::move(device), std::move(options)),
-        [] {});
-    REQUIRE_MESSAGE(engine.has_value(), engine.error().text());
-    return *std::move(engine);
+    return engine::test::load_engine(fixtures::tiny_recurrent_model(shape), std::move(device),
+                                     std::move(options));
   };
   // Where tokens are forced a decode ends, behind which the text goes on from the state.
   for (const char* architecture : {"lfm2", "qwen35"}) {
@@ -486,7 +455,7 @@ TEST_CASE("a prompt may join a step in which other sequences decode") {
   if (!device) return;
   SUBCASE("in the class of whole steps") {}
   SUBCASE("in a class of short prompts") {
-    device = std::make_unique<FastCompiler>(std::move(device));
+    device = std::make_unique<engine::test::FastCompiler>(std::move(device));
   }
   const auto alone = load(open_gpu());
   const auto engine = load(std::move(device), 2);

@@ -38,8 +38,8 @@ double guess_ms_per_token(const formats::ModelFile& file, const EngineOptions& o
 // all layers, if any has.
 Task<Result<Placed>> place_fitting(const formats::ModelFile& file, Blueprint& blueprint,
                                    EngineOptions options, gpu::Device* device) {
-  PUNA_CO_TRY(std::optional<Blueprint> large,
-              with_large_steps(file, options, device ? &device->info() : nullptr));
+  std::optional<Blueprint> large =
+      with_large_steps(file, options, device ? &device->info() : nullptr);
   if (large) {
     auto placed = co_await place(file, large->graph, large->cache, place_whole(options), device,
                                  options.hooks);
@@ -96,7 +96,7 @@ Task<Result<std::unique_ptr<Engine>>> Engine::load(formats::ModelFile file,
 Result<Placement> Engine::forecast(const formats::ModelFile& file, const EngineOptions& options,
                                    const gpu::DeviceInfo* device,
                                    std::optional<uint64_t> gpu_bytes) {
-  PUNA_TRY(const auto large, with_large_steps(file, options, device));
+  const std::optional<Blueprint> large = with_large_steps(file, options, device);
   if (large) {
     auto out =
         engine::forecast(large->graph, large->cache, place_whole(options), device, gpu_bytes);

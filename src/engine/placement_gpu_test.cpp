@@ -184,6 +184,7 @@ TEST_CASE("memory is left free where that is asked for, and contexts give way be
   if (!device) return;
   engine::EngineOptions options;
   options.n_sequences = 4;
+  options.step_tokens = kernels::kMaxStepTokens;  // large ones would give way before all else
   auto whole = load(model(), std::move(device), {}, options);
   REQUIRE_MESSAGE(whole.has_value(), whole.error().text());
   CHECK((*whole)->context() == 4096);

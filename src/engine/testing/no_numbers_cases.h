@@ -10,6 +10,7 @@
 
 #include "engine/scheduler.h"
 #include "engine/testing/damaged_model.h"
+#include "engine/testing/load_engine.h"
 
 namespace puna::engine::test {
 
@@ -24,9 +25,7 @@ inline EngineOptions exact() {
 inline std::unique_ptr<Engine> load(formats::ModelFile file, const OpenDevice& device,
                                     EngineOptions options = {}) {
   options.n_threads = 2;
-  auto engine = base::run_until(Engine::load(std::move(file), device(), std::move(options)), [] {});
-  REQUIRE_MESSAGE(engine.has_value(), engine.error().text());
-  return *std::move(engine);
+  return load_engine(std::move(file), device(), std::move(options));
 }
 
 // The error of decoding 20 tokens after 9, in chains where the device has them, and how many came.

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/scheduler.h"
+#include "engine/testing/load_engine.h"
 #include "engine/testing/prompts.h"
 #include "models/testing/tiny_model.h"
 #include "models/testing/tiny_recurrent.h"
@@ -32,13 +33,7 @@ inline formats::ModelFile tiny_file(const std::string& architecture) {
 inline std::unique_ptr<Engine> load(const std::string& architecture,
                                     std::unique_ptr<gpu::Device> device, EngineOptions options) {
   options.n_threads = 2;
-  gpu::Device* on = device.get();
-  auto engine = base::run_until(
-      Engine::load(tiny_file(architecture), std::move(device), std::move(options)), [&] {
-        if (on != nullptr) on->poll();
-      });
-  REQUIRE_MESSAGE(engine.has_value(), engine.error().text());
-  return *std::move(engine);
+  return load_engine(tiny_file(architecture), std::move(device), std::move(options));
 }
 
 struct Text {
