@@ -101,8 +101,8 @@ constexpr MatrixTuning kLarge = {2, 2, 1, 4, 4, 1}, kTwoSets = {2, 2, 2, 4, 4, 2
 // 28672 x 4096 (896 tiles) q4_0 198 / 226, q8_0 191 / 231, f16 203 / 247; 16384 x 2048 (512) q4_0
 // 203 / 197, f16 198 / 213; 6144 x 4096 (192) q4_0 172 / 168, q8_0 162 / 171, f16 170 / 183;
 // 4096 x 14336 (128) q4_0 125 / 236. Small tiles, and two workgroups that share K, us: 2048 x 8192
-// (64) q4_0 118 / 82, 2048 x 2048 (64) 37 / 34; by 256 rows 4096 x 14336 (64) q4_0 196 / 140, q4_k
-// 198 / 139, f16 195 / 127.
+// (64) q4_0 118 / 82, 2048 x 2048 (64) 37 / 34; by 256 rows 4096 x 14336 (64) q4_k 198 / 139, f16
+// 195 / 127.
 std::optional<MatrixTuning> default_matrix(const gpu::DeviceInfo& device, const MatmulArgs& args) {
   if (args.max_rows <= kMatvecRows)
     return pays_in_tiles(args) ? few_rows(device, args) : std::nullopt;
