@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 #include <cmath>
 #include <memory>
+#include <utility>
 
 #include "base/json.h"
 #include "cli/command.h"
@@ -35,9 +36,11 @@ base::Result<int> run_selftest(const SelftestFlags& flags) {
   test.filter = store::lower_case(flags.filter);  // as roles and types are called
   test.cancel = &interrupted();
   if (!flags.json) {
-    print_out("{}\n{:<10} {:<12} {:<44} {:>9} {:>8}\n", use.name, "role", "type", "shape", "NMSE",
-              "limit");
-    test.on_result = [](const kernels::SelftestResult& r) {
+    test.on_result = [&use, is_first = true](const kernels::SelftestResult& r) mutable {
+      if (std::exchange(is_first, false)) {
+        print_out("{}\n{:<10} {:<12} {:<44} {:>9} {:>8}\n", use.name, "role", "type", "shape",
+                  "NMSE", "limit");
+      }
       print_out("{:<10} {:<12} {:<44} {:>9.2e} {:>8.0e} {}\n", r.role, r.type, r.shape, r.nmse,
                 r.limit, r.pass() ? "pass" : "FAIL");
       std::fflush(stdout);

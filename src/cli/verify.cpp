@@ -63,8 +63,9 @@ base::Result<int> run_verify(const VerifyFlags& flags) {
               base::printable(each.what), each.repaired.empty() ? "" : " ",
               base::printable(each.repaired), base::printable(each.path));
   }
-  print_out("{} models, {} files, {}: {}\n", verified.n_models, verified.n_blobs,
-            human_bytes(verified.bytes), verified.fine() ? "fine" : "damaged");
+  print_out("{} model{}, {} file{}, {}: {}\n", verified.n_models, verified.n_models == 1 ? "" : "s",
+            verified.n_blobs, verified.n_blobs == 1 ? "" : "s", human_bytes(verified.bytes),
+            verified.fine() ? "fine" : "damaged");
   return verified.fine() ? 0 : 1;
 }
 

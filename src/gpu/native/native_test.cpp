@@ -87,8 +87,13 @@ TEST_CASE("a lost device answers everything with kDeviceLost and drops outstandi
   device.read_back(r, 0, out, [&](base::Result<void> done) {
     if (!done && done.error().code == base::ErrorCode::kDeviceLost) ++n_failed;
   });
+  bool compiled = false;
+  device.create_pipeline({"k", "@compute @workgroup_size(1) fn main() {}", {}},
+                         [&](const auto&) { compiled = true; });
   device.lose_for_test();
   CHECK(device.lost());
+  for (int i = 0; i < 1000 && !compiled; ++i) device.poll();
+  CHECK(compiled);
   const auto is_lost = [](const auto& result) {
     return !result && result.error().code == base::ErrorCode::kDeviceLost;
   };
