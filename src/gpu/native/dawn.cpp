@@ -193,11 +193,11 @@ class Dawn final : public Instance {
   }
 
   Ticket compile_beside(WGPUDevice device, const WGPUComputePipelineDescriptor& descriptor,
-                        PipelineCompiled done) override {
+                        const PipelineCompiled& done) override {
     WGPUCreateComputePipelineAsyncCallbackInfo callback =
         WGPU_CREATE_COMPUTE_PIPELINE_ASYNC_CALLBACK_INFO_INIT;
     callback.mode = WGPUCallbackMode_AllowProcessEvents;
-    callback.userdata1 = new PipelineCompiled(std::move(done));
+    callback.userdata1 = new PipelineCompiled(done);
     callback.callback = [](WGPUCreatePipelineAsyncStatus status, WGPUComputePipeline pipeline,
                            WGPUStringView message, void* data, void*) {
       const std::unique_ptr<PipelineCompiled> compiled(static_cast<PipelineCompiled*>(data));

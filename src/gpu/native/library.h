@@ -81,7 +81,7 @@ class Instance {
   // Begins to compile a pipeline on a thread of the library's; calls back while callbacks run. 0:
   // the library compiles on the thread that asks for it alone, so nothing was begun.
   virtual Ticket compile_beside(WGPUDevice, const WGPUComputePipelineDescriptor&,
-                                PipelineCompiled) {
+                                const PipelineCompiled&) {
     return 0;
   }
 

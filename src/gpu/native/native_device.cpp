@@ -236,8 +236,8 @@ Result<void> NativeDevice::begin_pipeline(PipelineDesc desc, PipelineDone& done)
 
 // As many at once as there are cores, for each takes memory too.
 void NativeDevice::begin_compiling() {
-  static const size_t most = std::max(std::thread::hardware_concurrency(), 2u);
-  for (size_t i = 0; i < std::min(compiling_.size(), most); ++i) {
+  static const size_t kMost = std::max(std::thread::hardware_concurrency(), 2u);
+  for (size_t i = 0; i < std::min(compiling_.size(), kMost); ++i) {
     const std::shared_ptr<Compiling>& next = compiling_[i];
     if (next->ticket != 0 || next->ready) continue;
     if (auto begun = compile(next); !begun) {
