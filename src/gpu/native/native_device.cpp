@@ -257,6 +257,7 @@ Result<void> NativeDevice::compile(const std::shared_ptr<Compiling>& compiling) 
   WGPUShaderModuleDescriptor module_descriptor = {};
   module_descriptor.nextInChain = &source.chain;
   module_descriptor.label = view(label);
+  compiling->since_begun = {};
   ErrorScope module_scope(*instance_, device_);
   WGPUShaderModule module =
       instance_->create_shader_module(device_, module_descriptor, trusted_shaders_);
@@ -304,7 +305,10 @@ void NativeDevice::deliver_pipelines() {
   for (const auto& each : due) {
     Result<PipelineId> made = each->id;
     if (each->handle) {
-      pipelines_[each->id.value - 1].handle = each->handle;
+      Pipeline& pipeline = pipelines_[each->id.value - 1];
+      pipeline.handle = each->handle;
+      base::log_debug("Kernel \"{}\" is there after {:.0f} ms.", pipeline.desc.label,
+                      each->since_begun.ms());
     } else {
       by_wgsl_.erase(each->wgsl);
       made = std::unexpected(*each->error);

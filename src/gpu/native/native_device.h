@@ -7,6 +7,7 @@
 #include <optional>
 #include <unordered_map>
 
+#include "base/clock.h"
 #include "gpu/native/library.h"
 #include "gpu/native/staged_writes.h"
 #include "gpu/rules.h"
@@ -96,6 +97,7 @@ class NativeDevice final : public Device {
     std::string wgsl;
     std::vector<PipelineDone> done;  // of all who want it
     Ticket ticket = 0;               // of a library that compiles beside us, once begun
+    base::Timer since_begun;
     bool ready = false;
     WGPUComputePipeline handle = nullptr;
     std::optional<base::Error> error;  // once it is ready, where there is no handle
