@@ -14,6 +14,7 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/later.h"
+#include "engine/batch_classes.h"
 #include "engine/cpu_loader.h"
 #include "engine/executor.h"
 #include "engine/gpu_host_calls.h"
@@ -624,26 +625,6 @@ class GpuExecutor : public Executor {
   double pause_ms_ = 0;  // between two calls with such outputs
   std::optional<base::Timer> since_once_;
 };
-
-// Rows of the classes that decode: one, and powers of two up to the batch.
-std::vector<uint32_t> decode_classes(uint32_t max_batch) {
-  std::vector<uint32_t> out = {1};
-  while (out.back() < std::min(max_batch, kernels::kMaxBatch)) out.push_back(out.back() * 2);
-  return out;
-}
-
-// Rows of the classes of prompts. In the tiles that suit a whole step, few rows take nearly as long
-// as all of them. docs/decisions/short-prompts.md has what each class is for.
-std::vector<uint32_t> prompt_classes(const GpuOptions& options, uint32_t step_rows,
-                                     const gpu::DeviceInfo& device) {
-  std::vector<uint32_t> out;
-  const bool matrix = device.matrix.m != 0 && options.numerics == kernels::Numerics::kFast;
-  if (options.short_prompts && !device.slow_compiler)
-    out = matrix ? std::vector<uint32_t>{32, 128, 256} : std::vector<uint32_t>{64, 128};
-  out.push_back(kernels::kMaxStepTokens);
-  if (step_rows > out.back()) out.push_back(step_rows);
-  return out;
-}
 
 // Copies of recurrent states beside those of the engine: of each chain under way.
 uint32_t chain_snapshots(const plan::CacheConfig& cache) {
