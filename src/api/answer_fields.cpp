@@ -23,12 +23,13 @@ constexpr Field kAnswerFields[] = {
     {"model", Kind::kText, "A name of the model; none: the one that is served."},
     Field{"stream", Kind::kFlag, "The answer comes in pieces, as it is written."}.or_else("false"),
     Field{"n", Kind::kInteger, "Answers to each prompt.", 1, kMaxAnswers}.or_else("1"),
-    {"n_cmpl", Kind::kInteger, "The same as n.", 1, kMaxAnswers},
+    Field{"n_cmpl", Kind::kInteger, "The same as n.", 1, kMaxAnswers}.same("n"),
     Field{"max_tokens", Kind::kInteger, "Tokens at most; -1: as many as the context has room for.",
           -1, kLongest}
         .or_else("-1"),
-    {"max_completion_tokens", Kind::kInteger, "The same as max_tokens.", -1, kLongest},
-    {"n_predict", Kind::kInteger, "The same as max_tokens.", -1, kLongest},
+    Field{"max_completion_tokens", Kind::kInteger, "The same as max_tokens.", -1, kLongest}.same(
+        "max_tokens"),
+    Field{"n_predict", Kind::kInteger, "The same as max_tokens.", -1, kLongest}.same("max_tokens"),
     {"stop", Kind::kTexts, "The answer ends before the first of these."},
     Field{"cache_prompt", Kind::kFlag, "What is known of the prompt is not evaluated again."}
         .or_else("true"),

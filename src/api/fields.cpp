@@ -95,6 +95,14 @@ Result<void> check(const Field& field, const Json& value) {
   return {};
 }
 
+// Of those that were given: the first that has another name for what `field` means.
+const Field* other_name(std::span<const Field* const> given, const Field& field) {
+  const auto means = [](const Field& f) { return f.same_as.empty() ? f.name : f.same_as; };
+  const auto found =
+      std::ranges::find_if(given, [&](const Field* each) { return means(*each) == means(field); });
+  return found == given.end() ? nullptr : *found;
+}
+
 }  // namespace
 
 std::unexpected<base::Error> refuse_field(std::string_view name, const Json& value,
@@ -114,6 +122,7 @@ Result<Body> Body::read(const Json& json, FieldTables tables) {
   }
   constexpr size_t kMostNamed = 10;  // a log is not for whole bodies
   Body out;
+  std::vector<const Field*> given;
   size_t n_unknown = 0;
   for (const auto& [name, value] : json.members()) {
     if (value.is_null()) continue;
@@ -127,6 +136,14 @@ Result<Body> Body::read(const Json& json, FieldTables tables) {
                         fmt::format("The field \"{}\" is not supported: {}", name, field->about));
     } else if (field->effect == Field::Effect::kMeant) {
       PUNA_TRY(check(*field, value));
+      const Field* const other = other_name(given, *field);
+      if (other && other->name != name && out.find(other->name)->dump() != value.dump()) {
+        base::log_info(
+            "The fields \"{}\" and \"{}\" of the request are names of one thing and differ; one of "
+            "them has no effect.",
+            other->name, name);
+      }
+      if (!other) given.push_back(field);
       out.members_.push_back({name, &value});
     }
   }

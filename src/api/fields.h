@@ -49,6 +49,8 @@ struct Field {
   std::string_view harmless = {};
   // Of a kText: all that it may be, "float|base64"; empty: any.
   std::string_view values = {};
+  // The field of the same table of which it is another name; empty: of none.
+  std::string_view same_as = {};
 
   // The rest is read by descriptions only. As JSON: what holds where it is not given, unless the
   // model or the server says otherwise; empty: it goes without.
@@ -61,6 +63,11 @@ struct Field {
   constexpr Field one_of(std::string_view texts) const {
     Field out = *this;
     out.values = texts;
+    return out;
+  }
+  constexpr Field same(std::string_view other) const {
+    Field out = *this;
+    out.same_as = other;
     return out;
   }
   constexpr Field or_else(std::string_view json) const {
@@ -92,7 +99,8 @@ using FieldTables = std::initializer_list<std::span<const Field>>;
 // reads are of fields of the tables, of the kind that stands there.
 class Body {
  public:
-  // Unknown fields are passed over with a line in the log. The JSON outlives this. Errors:
+  // Unknown fields are passed over with a line in the log, and so are two names of one thing whose
+  // values differ. The JSON outlives this. Errors:
   // kInvalidArgument when the body is no object, and for a field that is not what its row says,
   // with its name, what stands there and what may; kUnsupported for refused ones.
   static base::Result<Body> read(const base::Json& json, FieldTables tables);

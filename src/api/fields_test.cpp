@@ -12,6 +12,7 @@
 #include "api/openai/completions.h"
 #include "api/openai/embeddings.h"
 #include "api/sampling.h"
+#include "base/log.h"
 
 using namespace puna;
 using namespace puna::api;
@@ -116,6 +117,30 @@ TEST_CASE("each row of a table takes what it says and refuses all else by name")
   check_rows(openai::chat_fields());
   check_rows(openai::completion_fields());
   check_rows(openai::embedding_fields());
+}
+
+TEST_CASE("two names of one thing that differ are told of") {
+  constexpr Field kNames[] = {
+      {"most", Kind::kInteger, ""},
+      Field{"at_most", Kind::kInteger, ""}.same("most"),
+      Field{"limit", Kind::kInteger, ""}.same("most"),
+      {"other", Kind::kInteger, ""},
+  };
+  std::vector<std::string> told;
+  base::set_log_sink([&](base::LogLevel, std::string_view line) { told.emplace_back(line); },
+                     base::LogLevel::kInfo);
+  const auto lines = [&](const char* json) {
+    told.clear();
+    REQUIRE(Body::read(*Json::parse(json), {kNames}).has_value());
+    return told.size();
+  };
+  CHECK(lines(R"({"most": 1, "other": 2})") == 0);
+  CHECK(lines(R"({"most": 1, "at_most": 1, "limit": 1})") == 0);
+  CHECK(lines(R"({"at_most": null, "limit": 1, "most": 1})") == 0);
+  CHECK(lines(R"({"limit": 1, "at_most": 2})") == 1);
+  CHECK(told[0].find("\"limit\" and \"at_most\"") != std::string::npos);
+  CHECK(lines(R"({"most": 1, "at_most": 2, "limit": 3})") == 2);
+  base::set_log_sink(nullptr, base::LogLevel::kWarning);
 }
 
 TEST_CASE("what is read is what stands there, and what is not given or null is missing") {

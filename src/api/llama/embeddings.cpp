@@ -18,7 +18,7 @@ using Kind = Field::Kind;
 constexpr Field kEmbeddingsFields[] = {
     Field{"content", Kind::kAny, "A text, token ids, both mixed, or a list of such."}.shaped(
         kPromptsShape),
-    Field{"input", Kind::kAny, "The same as content."}.shaped(kPromptsShape),
+    Field{"input", Kind::kAny, "The same as content."}.shaped(kPromptsShape).same("content"),
     Field{"embd_normalize", Kind::kInteger,
           "The norm by which embeddings are divided: -1: none, 0: the largest value, 2: Euclid's.",
           -1, 64}

@@ -21,7 +21,7 @@ using Kind = Field::Kind;
 
 constexpr Field kShowFields[] = {
     {"model", Kind::kText, "A name of the model. Required, or the next."},
-    {"name", Kind::kText, "The same as model."},
+    Field{"name", Kind::kText, "The same as model."}.same("model"),
     Field{"verbose", Kind::kFlag, "With long lists, and the tensors."}.or_else("false"),
     passed_over("system", "What the model has is shown."),
     passed_over("template", "What the model has is shown."),

@@ -25,13 +25,13 @@ constexpr Field kCopy[] = {
 };
 constexpr Field kDelete[] = {
     {"model", Kind::kText, "A model of the store. Required, or the next."},
-    {"name", Kind::kText, "The same as model."},
+    Field{"name", Kind::kText, "The same as model."}.same("model"),
 };
 constexpr Field kTransfer[] = {
     {"model", Kind::kText,
      "The model, with its registry where that is another. Required, or the "
      "next."},
-    {"name", Kind::kText, "The same as model."},
+    Field{"name", Kind::kText, "The same as model."}.same("model"),
     Field{"insecure", Kind::kFlag,
           "The registry is asked by plain http; one of this machine alone."}
         .or_else("false"),
@@ -45,7 +45,7 @@ constexpr Field kMessage[] = {
 };
 constexpr Field kCreate[] = {
     {"model", Kind::kText, "What the model is to be called. Required, or the next."},
-    {"name", Kind::kText, "The same as model."},
+    Field{"name", Kind::kText, "The same as model."}.same("model"),
     {"from", Kind::kText, "The model that it is made from. Required, or the next."},
     {"files", Kind::kObject,
      "In place of that: GGUF files, or those of a folder of Hugging Face weights, each name with "

@@ -55,8 +55,9 @@ constexpr Field kChatRequestFields[] = {
     Field{"reasoning_budget_tokens", Kind::kInteger,
           "Tokens of thinking at most, behind which it is ended; -1: no limit.", -1, kMostThinking}
         .or_else("-1"),
-    {"thinking_budget_tokens", Kind::kInteger, "The same as reasoning_budget_tokens.", -1,
-     kMostThinking},
+    Field{"thinking_budget_tokens", Kind::kInteger, "The same as reasoning_budget_tokens.", -1,
+          kMostThinking}
+        .same("reasoning_budget_tokens"),
     {"reasoning_budget_message", Kind::kText, "What is written where thinking is ended."},
     Field{"reasoning_control", Kind::kFlag,
           "The thinking may be ended while it is written, at /v1/chat/completions/control."}
