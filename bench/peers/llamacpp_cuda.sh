@@ -19,12 +19,9 @@ for pair in "$@"; do
   peer=$out/llamacpp-$shape-$type.json
   "$bin/llama-bench" -m "$file" -ngl 99 -fa 1 -p "$prompts" -n "$decode" -d "$depths" -r "$repeats" -o json > "$peer" 2> /dev/null
   for name in ${WEBGPU:-wgpu dawn}; do
-    n=$decode  # beside the first prompt
-    for prompt in ${prompts//,/ }; do
-      ours=$out/$name-$shape-$type-$prompt
-      PUNA_WEBGPU=$name "$puna" bench --synthetic "$pair" --device gpu -p "$prompt" -n "$n" -d "$depths" -r "$repeats" --json > "$ours.json" 2> "$ours.err" || cat "$ours.err"
-      n=0
-      python3 - "$peer" "$ours.json" "$pair" "$name" <<'PY'
+    ours=$out/$name-$shape-$type
+    PUNA_WEBGPU=$name "$puna" bench --synthetic "$pair" --device gpu -p "$prompts" -n "$decode" -d "$depths" -r "$repeats" --json > "$ours.json" 2> "$ours.err" || cat "$ours.err"
+    python3 - "$peer" "$ours.json" "$pair" "$name" <<'PY'
 import json, sys
 peer = json.load(open(sys.argv[1])); ours = json.load(open(sys.argv[2]))
 theirs = {("prefill", r["n_prompt"], r["n_depth"]) if r["n_prompt"] else ("decode", r["n_gen"], r["n_depth"]): r["avg_ts"] for r in peer}
@@ -32,6 +29,5 @@ for r in ours["results"]:
     m, t = r["tokens_per_s"]["median"], theirs[r["phase"], r["tokens"], r["depth"]]
     print(f"{sys.argv[3]} {r['phase']} {r['tokens']} depth {r['depth']}: {sys.argv[4]} {m:.1f} tok/s, llama.cpp CUDA {t:.1f}, ratio {m / t:.2f}", flush=True)
 PY
-    done
   done
 done

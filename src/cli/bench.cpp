@@ -39,7 +39,7 @@ using Ceilings = std::optional<kernels::Ceilings>;
 struct BenchFlags {
   ModelFlags model;
   std::string synthetic;
-  std::optional<uint32_t> prompt, decode;
+  std::vector<uint32_t> prompts, decodes;  // none: as usual
   std::vector<uint32_t> depths = {0};
   std::vector<uint32_t> parallel;  // numbers of texts at once; none: one text alone
   uint32_t n_shared = 0;
@@ -53,8 +53,17 @@ struct BenchFlags {
   std::string shape = "14336x4096";
   bool json = false;
 
-  uint32_t n_prompt() const { return prompt.value_or(parallel.empty() ? 512 : 128); }
-  uint32_t n_decode() const { return decode.value_or(parallel.empty() ? 128 : 64); }
+  std::vector<uint32_t> n_prompts() const {
+    if (!prompts.empty()) return prompts;
+    return {parallel.empty() ? 512u : 128u};
+  }
+  std::vector<uint32_t> n_decodes() const {
+    if (!decodes.empty()) return decodes;
+    return {parallel.empty() ? 128u : 64u};
+  }
+  // At most.
+  uint32_t n_prompt() const { return std::ranges::max(n_prompts()); }
+  uint32_t n_decode() const { return std::ranges::max(n_decodes()); }
 };
 
 // What decodes choose their tokens by.
@@ -132,8 +141,12 @@ Result<Measured> measure_all(const BenchFlags& flags, service::LoadedModel& mode
     PUNA_TRY(out.ceilings, service::ceilings(model));
   }
   for (uint32_t depth : flags.depths) {
-    if (flags.n_prompt() > 0) PUNA_TRY(add(Kind::kPrefill, flags.n_prompt(), depth));
-    if (flags.n_decode() > 0) PUNA_TRY(add(Kind::kDecode, flags.n_decode(), depth));
+    for (const uint32_t n : flags.n_prompts()) {
+      if (n > 0) PUNA_TRY(add(Kind::kPrefill, n, depth));
+    }
+    for (const uint32_t n : flags.n_decodes()) {
+      if (n > 0) PUNA_TRY(add(Kind::kDecode, n, depth));
+    }
   }
   return out;
 }
@@ -360,6 +373,8 @@ Result<void> check(const BenchFlags& flags) {
       return base::fail(base::ErrorCode::kUsage, "--beside-filtered is of --parallel.");
     return {};
   }
+  if (flags.prompts.size() > 1 || flags.decodes.size() > 1)
+    return base::fail(base::ErrorCode::kUsage, "--parallel goes with one -p and one -n.");
   if (flags.n_prompt() == 0)
     return base::fail(base::ErrorCode::kUsage, "--parallel needs prompts; -p 0 leaves them out.");
   if (flags.n_shared > flags.n_prompt()) {
@@ -474,10 +489,12 @@ Action add_bench(CLI::App& app) {
       app.add_option("--image", flags->image,
                      "WIDTHxHEIGHT: also how long pictures of random pixels of this size take, "
                      "to encode and to the first token, new and known"));
-  add_number(app, "-p,--prompt", flags->prompt, {0, kMaxTokens},
-             "Tokens of the prefill; 0 leaves it out; without it 512, with --parallel 128");
-  add_number(app, "-n,--decode", flags->decode, {0, kMaxTokens},
-             "Tokens to decode; 0 leaves it out; without it 128, with --parallel 64");
+  add_numbers(
+      app, "-p,--prompt", flags->prompts, {0, kMaxTokens},
+      "Tokens of the prefill, several numbers separated by commas; 0 leaves it out; without "
+      "it 512, with --parallel 128");
+  add_numbers(app, "-n,--decode", flags->decodes, {0, kMaxTokens},
+              "Tokens to decode, likewise; without it 128, with --parallel 64");
   add_numbers(app, "-d,--depth", flags->depths, {0, kMaxTokens},
               "Tokens already in the cache, separated by commas");
   add_numbers(app, "--parallel", flags->parallel, {1, kMaxTexts},

@@ -135,6 +135,12 @@ class Usage(unittest.TestCase):
             self.check_fails(2, shape.split(":")[-1] or ":", "bench", "--synthetic", shape)
         self.check_fails(2, "--model", "bench", "--model", MODEL, "--synthetic", "llama3.2-1b:q4_0")
         self.check_fails(2, "-p 0", "bench", "--model", MODEL, "-p", "0", "-n", "0")
+        self.check_fails(2, ["-p", "x"], "bench", "--model", MODEL, "-p", "4,x")
+        self.check_fails(2, "one -p and one -n", "bench", "--model", MODEL, "--parallel", "2", "-p", "4,8")
+        done = self.run_puna("bench", "--synthetic", "tiny:q8_0", "--device", "cpu", "-p", "3,5", "-n", "0,2", "-d", "0,4", "-r", "1", "--json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual([(r["phase"], r["tokens"], r["depth"]) for r in json.loads(done.stdout)["results"]],
+                         [(phase, n, depth) for depth in (0, 4) for phase, n in (("prefill", 3), ("prefill", 5), ("decode", 2))])
         for flag in (["--hops"], ["--types", "q4_0"]):
             self.check_fails(2, "take no model", "bench", "--model", MODEL, *flag)
             self.check_fails(1, "is for GPUs", "bench", "--device", "cpu", *flag)
