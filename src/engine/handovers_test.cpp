@@ -14,15 +14,7 @@ namespace {
 using kernels::test::with_matrix_units;
 
 plan::GpuPlan plan_of(const gpu::DeviceInfo& device, kernels::Numerics numerics) {
-  fixtures::TinyShape shape;
-  shape.hidden = 256;
-  shape.ffn = 512;
-  shape.head_dim = 64;
-  for (const char* name : {"_q.weight", "_k.weight", "_v.weight", "_output.weight", "_gate.weight",
-                           "_up.weight", "_down.weight"}) {
-    shape.types[name] = quant::Type::kQ8_0;
-  }
-  const auto file = fixtures::tiny_model(shape);
+  const auto file = fixtures::tiny_model(fixtures::wide_shape());
   const auto config = models::read_config(file);
   REQUIRE(config);
   const auto graph = models::build(file, *config);

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "engine/scheduler.h"
+#include "engine/testing/load_engine.h"
 #include "engine/testing/prompts.h"
 #include "engine/testing/small_device.h"
 #include "engine/testing/test_filter.h"
@@ -48,10 +49,7 @@ engine::EngineOptions options_of(const Where& where) {
 base::Result<std::unique_ptr<Engine>> try_load(const std::string& name,
                                                std::unique_ptr<gpu::Device> device,
                                                const Where& where) {
-  gpu::Device* on = device.get();
-  return base::run_until(Engine::load(model(name), std::move(device), options_of(where)), [&] {
-    if (on) on->poll();
-  });
+  return engine::test::try_load_engine(model(name), std::move(device), options_of(where));
 }
 std::unique_ptr<Engine> load(const std::string& name, std::unique_ptr<gpu::Device> device,
                              const Where& where = {}) {

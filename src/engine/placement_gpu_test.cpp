@@ -6,6 +6,7 @@
 #include <span>
 
 #include "engine/scheduler.h"
+#include "engine/testing/load_engine.h"
 #include "engine/testing/losable_device.h"
 #include "engine/testing/prompts.h"
 #include "engine/testing/small_device.h"
@@ -45,12 +46,7 @@ base::Result<std::unique_ptr<Engine>> load(formats::ModelFile file,
   options.kv_type = kernels::KvType::kF32;
   options.n_threads = 2;
   options.gpu_layers = gpu_layers;
-  gpu::Device* on = device.get();
-  const engine::MoreGpus more = options.more_gpus;
-  return base::run_until(Engine::load(std::move(file), std::move(device), std::move(options)), [&] {
-    if (on) on->poll();
-    more.poll();
-  });
+  return engine::test::try_load_engine(std::move(file), std::move(device), std::move(options));
 }
 
 std::vector<float> logits(Engine& engine, const std::vector<int32_t>& tokens) {

@@ -6,6 +6,7 @@
 
 #include "engine/testing/fast_compiler.h"
 #include "engine/testing/load_engine.h"
+#include "engine/testing/prompts.h"
 #include "models/testing/tiny_model.h"
 
 using namespace puna;
@@ -13,22 +14,10 @@ using engine::Engine;
 
 namespace {
 
-constexpr uint32_t kVocab = 96;
-
-// Wide enough that workgroups share K, where there are matrix units. Null device: the CPU.
+// So wide that workgroups share K, where there are matrix units. Null device: the CPU.
 std::unique_ptr<Engine> load(std::unique_ptr<gpu::Device> device, kernels::Numerics numerics) {
-  fixtures::TinyShape shape;
+  fixtures::TinyShape shape = fixtures::wide_shape();
   shape.n_layers = 1;
-  shape.hidden = 256;
-  shape.ffn = 512;
-  shape.n_heads = 4;
-  shape.n_kv_heads = 2;
-  shape.head_dim = 64;
-  shape.vocab = kVocab;
-  for (const char* name : {"_q.weight", "_k.weight", "_v.weight", "_output.weight", "_gate.weight",
-                           "_up.weight", "_down.weight"}) {
-    shape.types[name] = quant::Type::kQ8_0;
-  }
   engine::EngineOptions options;
   options.numerics = numerics;
   options.n_threads = 2;
@@ -39,9 +28,8 @@ std::unique_ptr<Engine> load(std::unique_ptr<gpu::Device> device, kernels::Numer
 
 // What follows each token of a prompt of n, [n, vocabulary].
 std::vector<float> logits(Engine& engine, uint32_t n) {
-  std::vector<int32_t> tokens;
-  for (uint32_t i = 0; i < n; ++i) tokens.push_back(static_cast<int32_t>((i * 37 + 11) % kVocab));
-  std::vector<float> out(size_t{n} * kVocab);
+  const std::vector<int32_t> tokens = engine::test::test_prompt(n, 0, engine.config().vocab);
+  std::vector<float> out(size_t{n} * engine.n_out());
   const auto done = base::run_until(engine.logits(0, tokens, out), [&] { engine.poll(); });
   REQUIRE_MESSAGE(done.has_value(), done.error().text());
   return out;

@@ -168,8 +168,9 @@ class Planner {
     std::vector<uint64_t> out(graph_.ops.size(), 0);
     arena_.values.assign(graph_.values.size(), {});
     arena_.scratch.assign(graph_.ops.size(), {});
+    const std::vector<Class> of_body = body_classes(), of_head = head_classes();
     for (size_t i = 0; i < graph_.ops.size(); ++i) {
-      for (const Class& c : i < graph_.head_begin ? body_classes() : head_classes()) {
+      for (const Class& c : i < graph_.head_begin ? of_body : of_head) {
         class_ = c;
         out[i] = std::max(out[i], gpu_scratch_bytes(graph_.ops[i], at(i)));
         if (i + 1 == graph_.ops.size() && !graph_.embeds && graph_.hands_over.empty())

@@ -1,4 +1,4 @@
-// Loads an engine, whose device is polled meanwhile.
+// Loads an engine, whose devices are polled meanwhile.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -11,14 +11,21 @@
 namespace puna::engine::test {
 
 // Null device: the CPU.
+inline base::Result<std::unique_ptr<Engine>> try_load_engine(formats::ModelFile file,
+                                                             std::unique_ptr<gpu::Device> device,
+                                                             EngineOptions options) {
+  gpu::Device* const first = device.get();
+  const MoreGpus more = options.more_gpus;
+  return base::run_until(Engine::load(std::move(file), std::move(device), std::move(options)), [&] {
+    if (first) first->poll();
+    more.poll();
+  });
+}
+
 inline std::unique_ptr<Engine> load_engine(formats::ModelFile file,
                                            std::unique_ptr<gpu::Device> device,
                                            EngineOptions options) {
-  gpu::Device* const at_work = device.get();
-  auto engine =
-      base::run_until(Engine::load(std::move(file), std::move(device), std::move(options)), [&] {
-        if (at_work) at_work->poll();
-      });
+  auto engine = try_load_engine(std::move(file), std::move(device), std::move(options));
   REQUIRE_MESSAGE(engine.has_value(), engine.error().text());
   return *std::move(engine);
 }

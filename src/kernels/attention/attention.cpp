@@ -18,8 +18,9 @@
 namespace puna::kernels {
 namespace {
 
-// Batch classes up to this many rows decode: one workgroup a row reads all of its keys, which pays
-// while rows share no keys. Those above kMatvecRows have steps of nothing else.
+// Batch classes up to this many rows decode, unless they are of prompts: one workgroup a row reads
+// all of its keys, which pays while rows share none. Those above kMatvecRows have steps of nothing
+// else.
 constexpr uint32_t kDecodeRows = 128;
 
 // Names in profiles.

@@ -117,10 +117,8 @@ std::optional<MatrixTuning> default_matrix(const gpu::DeviceInfo& device, const 
   const uint32_t tiles = div_up(work_rows(args), large.n) * div_up(args.max_rows, large.m);
   const bool one_set =
       tiles >= kEnough && tiles < kMany && quant::info(args.weight.type).bits_per_weight() < 8;
-  if (tiles < kEnoughTiles && !args.parts) {
-    const auto shared = shared_k(device, args, kTwoSets, kEnoughTiles);
-    if (shared && shared->n_splits > 1) return shared;
-  }
+  const auto shared = shared_k(device, args, kTwoSets, kEnoughTiles);
+  if (shared && shared->n_splits > 1) return shared;
   const auto pays = [&](const MatrixTuning& t) {
     const bool is_large = t.fragments_m == kLarge.fragments_m;
     return tiles < kFew ? !is_large : t.subgroups_k == 1 || !one_set;

@@ -23,6 +23,19 @@ struct TinyShape {
   std::map<std::string, quant::Type> types = {};  // by the end of a tensor's name; others are f32
 };
 
+// Wide enough for tiles of matrix units, its products in a type that these take.
+inline TinyShape wide_shape() {
+  TinyShape out;
+  out.hidden = 256;
+  out.ffn = 512;
+  out.head_dim = 64;
+  for (const char* name : {"_q.weight", "_k.weight", "_v.weight", "_output.weight", "_gate.weight",
+                           "_up.weight", "_down.weight"}) {
+    out.types[name] = quant::Type::kQ8_0;
+  }
+  return out;
+}
+
 class TinyFile {
  public:
   explicit TinyFile(const TinyShape& shape) : shape_(shape), random_(shape.seed) {
