@@ -206,6 +206,7 @@ Json to_json(const std::vector<Breakdown>& steps, const Ceilings& ceilings) {
       Json k = Json::object();
       k.set("role", t.role).set("kernel", t.kernel).set("dispatches", t.dispatches);
       k.set("us", t.us)
+          .set("in_step_us", t.in_step_us)
           .set("gb_per_s", static_cast<double>(t.bytes) / t.us / 1e3)
           .set("tflops", t.flops / t.us / 1e6);
       if (!t.type.empty()) {
@@ -239,15 +240,17 @@ void print(const std::vector<Breakdown>& steps, const Ceilings& ceilings) {
       print_out("; a plain read of its weights takes {:.0f} % of that",
                 100 * engine::fraction_of_read(step.times, *ceilings));
     }
-    print_out("\n{:<24} {:<8} {:>12} {:>5} {:>9} {:>7} {:>8} {:>7} {:>7}  {}\n", "role", "type",
-              "shape", "n", "us", "us each", "GB/s", "TFLOPS", "of max", "kernel");
+    print_out("\n{:<24} {:<8} {:>12} {:>5} {:>9} {:>7} {:>9} {:>8} {:>7} {:>7}  {}\n", "role",
+              "type", "shape", "n", "us", "us each", "in step", "GB/s", "TFLOPS", "of max",
+              "kernel");
     for (const engine::KernelTime& t : step.times.kernels) {
       const double fraction = ceilings ? engine::fraction_of_ceiling(t, *ceilings) : 0;
-      print_out("{:<24} {:<8} {:>12} {:>5} {:>9.1f} {:>7.2f} {:>8.1f} {:>7.2f} {:>7}  {}\n", t.role,
-                t.type, t.type.empty() ? "" : fmt::format("{}x{}", t.weight_rows, t.weight_cols),
-                t.dispatches, t.us, t.us / t.dispatches, static_cast<double>(t.bytes) / t.us / 1e3,
-                t.flops / t.us / 1e6, fraction > 0 ? fmt::format("{:.0f} %", fraction * 100) : "",
-                t.kernel);
+      print_out(
+          "{:<24} {:<8} {:>12} {:>5} {:>9.1f} {:>7.2f} {:>9.1f} {:>8.1f} {:>7.2f} {:>7}  {}\n",
+          t.role, t.type, t.type.empty() ? "" : fmt::format("{}x{}", t.weight_rows, t.weight_cols),
+          t.dispatches, t.us, t.us / t.dispatches, t.in_step_us,
+          static_cast<double>(t.bytes) / t.us / 1e3, t.flops / t.us / 1e6,
+          fraction > 0 ? fmt::format("{:.0f} %", fraction * 100) : "", t.kernel);
     }
   }
 }

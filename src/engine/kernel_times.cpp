@@ -115,6 +115,7 @@ Result<StepTimes> time_kernels(gpu::Device& device, const GpuProgram& program,
   StepTimes times;
   std::vector<gpu::CommandList> lists;  // by kernel
   gpu::CommandList whole;
+  std::vector<size_t> kernel_of;  // of the commands of `whole`
   for (const Part part : {Part::kBody, Part::kHead, Part::kSample}) {
     const uint32_t rows = part == Part::kBody ? shape.n_tokens : shape.n_outputs;
     const auto& parts = program.classes(part);
@@ -137,12 +138,21 @@ Result<StepTimes> time_kernels(gpu::Device& device, const GpuProgram& program,
       lists[static_cast<size_t>(&time - times.kernels.data())].dispatch(c.pipeline, c.bind_group,
                                                                         c.x, c.y, c.z);
       whole.dispatch(c.pipeline, c.bind_group, c.x, c.y, c.z);
+      kernel_of.push_back(static_cast<size_t>(&time - times.kernels.data()));
     }
   }
-  for (size_t i = 0; i < lists.size(); ++i) {
-    PUNA_TRY(times.kernels[i].us, gpu::pass_us(device, lists[i], kEnoughMs, kTries));
-  }
   PUNA_TRY(times.step_us, gpu::pass_us(device, whole, kEnoughMs, kTries));
+  for (size_t i = 0; i < lists.size(); ++i) {
+    KernelTime& time = times.kernels[i];
+    PUNA_TRY(time.us, gpu::pass_us(device, lists[i], kEnoughMs, kTries));
+    gpu::CommandList others;
+    for (size_t at = 0; at < kernel_of.size(); ++at) {
+      const gpu::Command& c = whole.commands()[at];
+      if (kernel_of[at] != i) others.dispatch(c.pipeline, c.bind_group, c.x, c.y, c.z);
+    }
+    PUNA_TRY(const double without, gpu::pass_us(device, others, kEnoughMs, kTries));
+    time.in_step_us = times.step_us - without;
+  }
   PUNA_TRY(times.encode_us, encode_us(device, whole));
   return times;
 }
@@ -191,6 +201,7 @@ StepTimes time_kernels(plan::CpuProgram& program, const plan::Step& step,
     KernelTime& time = entry(times.kernels, described);
     ++time.dispatches;
     time.us += best[op];
+    time.in_step_us += best[op];
     if (product) {
       const plan::WeightSpec& weight = graph.weights[product->weight];
       const size_t rows = op < graph.head_begin ? step.tokens.size() : step.output_rows.size();

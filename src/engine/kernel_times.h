@@ -18,9 +18,10 @@ struct KernelTime {
   uint32_t weight_rows = 0, weight_cols = 0;
   enum class Unit : uint8_t { kF32, kInt8, kMatrix } unit = Unit::kF32;  // what multiplies
   uint32_t dispatches = 0;                                               // of one step
-  double us = 0;       // of all of them in one step
-  uint64_t bytes = 0;  // weights they read in one step
-  double flops = 0;    // of their products in one step
+  double us = 0;          // of all of them, run by themselves one after the other
+  double in_step_us = 0;  // what the step is longer by for them; on the CPU device the same as us
+  uint64_t bytes = 0;     // weights they read in one step
+  double flops = 0;       // of their products in one step
 };
 
 struct StepTimes {
@@ -38,7 +39,8 @@ double fraction_of_ceiling(const KernelTime& time, const kernels::Ceilings& ceil
 double fraction_of_read(const StepTimes& times, const kernels::Ceilings& ceilings);
 
 // GPU: each role's dispatches run alone, many times over, with the model's own weights, so that
-// they come from memory as in a real step. The step buffer holds the step's positions already.
+// they come from memory as in a real step; and the step runs without them. The step buffer holds
+// the step's positions already.
 // Blocks; native devices only (kUnsupported in a page).
 base::Result<StepTimes> time_kernels(gpu::Device& device, const plan::GpuProgram& program,
                                      const kernels::StepShape& shape);

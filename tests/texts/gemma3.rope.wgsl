@@ -16,6 +16,7 @@ const STEP_SPLIT_LIMIT = 4u;
 const STEP_CHOICES = 5u;
 const STEP_GO_ON_COUNT = 6u;
 const STEP_SINGLE_COUNT = 7u;
+const STEP_ZEROS = 8u;
 const STEP_TOKENS = 16u;
 const STEP_POSITIONS = 2064u;
 const STEP_SEQUENCES = 4112u;
@@ -36,6 +37,9 @@ fn kv_row(page: u32, n_kv_heads: u32, head: u32, position: u32) -> u32 {
 fn kv_scale_word(row: u32, head_dim: u32, d: u32) -> u32 {
   return row * ((head_dim + 63u) / 64u) + d / 64u;
 }
+
+// Added to the end of a loop, by the number of the turn: zero, read anew each turn, so that no compiler can tell how many turns there are. They
+// would be written out eight times, and long texts cost time whenever kernels come in turn (docs/decisions/kernel-texts.md).
 
 // Turns of a loop. Where compilers of software adapters would unroll it, which takes them many seconds, a number that they cannot see through:
 // no step has so many tokens.

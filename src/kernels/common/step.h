@@ -34,6 +34,8 @@ constexpr uint32_t kStepChoices = 5;    // how often advance has run since the h
 constexpr uint32_t kStepGoOnCount = 6;  // outputs, the first ones, of which advance makes a step
 // The first rows of a step of prompts, each the only one of its sequence (StepShape::n_singles).
 constexpr uint32_t kStepSingleCount = 7;
+// Eight words that are always zero, for loops that are to stay loops (step.wgsl).
+constexpr uint32_t kStepZeros = 8;
 constexpr uint32_t kStepTokens = 16;  // token id of each row
 // Absolute position of each row in its sequence.
 constexpr uint32_t kStepPositions = kStepTokens + kStepRoom;

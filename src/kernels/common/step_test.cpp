@@ -23,6 +23,7 @@ TEST_CASE("step.wgsl declares the same numbers as step.h") {
   CHECK(declares("STEP_CHOICES", kStepChoices));
   CHECK(declares("STEP_GO_ON_COUNT", kStepGoOnCount));
   CHECK(declares("STEP_SINGLE_COUNT", kStepSingleCount));
+  CHECK(declares("STEP_ZEROS", kStepZeros));
   CHECK(declares("STEP_SPLIT_TOKENS", kStepSplitTokens));
   CHECK(declares("STEP_SPLIT_LIMIT", kStepSplitLimit));
   CHECK(declares("STEP_TOKENS", kStepTokens));

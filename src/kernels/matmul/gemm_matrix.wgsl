@@ -2,7 +2,7 @@
 // SG_M x SG_N subgroups, each FRAGMENTS_M x FRAGMENTS_N products of MATRIX_M x MATRIX_N x MATRIX_K. K goes by STEP_UNITS units (32) at a
 // time; SG_K such sets of subgroups take a part of them each, and their sums are joined at the end: more subgroups at work where
 // there are few tiles. SPLITS workgroups may share K, too. What a step needs is requested AHEAD steps before: a turn of the loop is AHEAD
-// steps, each with registers of its own for what is on its way.
+// steps, each with registers of its own for what is on its way. With SHORT_TEXT a compiler leaves these turns as they are.
 // x comes as f16 from x_as_f16.wgsl; a weight is decoded as its type defines it, then rounded to what the units take.
 // The text is Tint's; naga has another form of the same, which wgpu-native cannot enable.
 #include "common/step.wgsl"
@@ -129,7 +129,12 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
 #endfor
 #endif
 
-  for (var turn = begin; turn < end; turn += AHEAD * STEP_UNITS) {
+#if SHORT_TEXT
+#define END_OF(turn) (end + STAYS_A_LOOP(turn / (AHEAD * STEP_UNITS)))
+#else
+#define END_OF(turn) end
+#endif
+  for (var turn = begin; turn < END_OF(turn); turn += AHEAD * STEP_UNITS) {
 #for a in 0..AHEAD
     {
       let first = turn + a * STEP_UNITS;

@@ -261,6 +261,19 @@ void describe_splits(const MatmulArgs& args, const MatrixTuning& tuning,
   call.grid({Extent::kOne, div_up(n, kWorkgroup), 1}, {extent_of(args.rows)}).add_to(out);
 }
 
+// Whether the loop over K is left as it is. Compilers write eight turns of it out, and four
+// products of a layer with 60 KB each are fetched from memory anew in every layer, which takes
+// longer than what is gained. H200, tokens/s as compilers have it and left: 8B q4_0 by 32 rows 3824
+// and 4704, by 128 9880 and 10796, by 256 12184 and 12674, by 512 13746 and 13519. Float weights
+// have so little to be decoded that reads further ahead count for more (8B f16 by 32 rows 4390 and
+// 3928), and few turns make no long text (1B q4_0 by 32 rows 13665 and 11070).
+bool is_short_text(const MatmulArgs& args, const MatrixTuning& tuning) {
+  constexpr uint32_t kMostRows = 256, kFewTurns = 4;
+  const uint32_t units_of_turn = tuning.n_splits * tuning.step_units * tuning.steps_ahead;
+  return !args.parts && !is_float_type(args.weight.type) && args.max_rows <= kMostRows &&
+         units(args) > kFewTurns * units_of_turn;
+}
+
 void describe_matrix(const gpu::DeviceInfo& device, const MatmulArgs& args,
                      const MatrixTuning& tuning, const GpuWeight::Chunk& chunk,
                      std::vector<KernelCall>& out) {
@@ -281,6 +294,7 @@ void describe_matrix(const gpu::DeviceInfo& device, const MatmulArgs& args,
   call.number("SG_K", tuning.subgroups_k).number("STEP_UNITS", tuning.step_units);
   call.number("X_PASSES", x_items / tile.workgroup).number("W_PASSES", w_items / tile.workgroup);
   call.number("SPLITS", tuning.n_splits).number("AHEAD", tuning.steps_ahead);
+  call.number("SHORT_TEXT", is_short_text(args, tuning));
   call.number("AT_ONCE", matrix_products_at_once(device, tuning));
   const auto [y, z] = tile_grid(args, tile.m);
   const GridDim n_tiles{Extent::kOne, div_up(columns_of(args, chunk), tile.n), 1};

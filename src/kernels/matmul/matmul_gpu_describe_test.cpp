@@ -2,6 +2,8 @@
 // Needs no GPU.
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 #include "base/sanitized.h"
 #include "kernels/embed/embed.h"
 #include "kernels/matmul/matmul_gpu.h"
@@ -126,6 +128,28 @@ TEST_CASE("few rows of a large weight are requested two steps ahead where there 
   CHECK(tiles(4096, 14336, 32).n_splits == 8);
   CHECK(tiles(6144, 4096, 32).subgroups_n == 2);
   CHECK(tiles(28672, 4096, 64).subgroups_n == 1);
+}
+
+TEST_CASE("a loop over K stays one where its text would be long, and the step is short") {
+  const gpu::DeviceInfo device = with_matrix_units();
+  const auto is_short = [&](quant::Type type, uint32_t rows, uint32_t cols, uint32_t max_rows) {
+    std::vector<KernelCall> calls;
+    REQUIRE(matmul(device, args_for(type, rows, cols, max_rows, Numerics::kFast), calls));
+    const auto product = std::ranges::find(calls, "matmul/gemm_matrix.wgsl", &KernelCall::kernel);
+    REQUIRE(product != calls.end());
+    const auto text = expand(*product, device);
+    REQUIRE(text);
+    return text->find("step[STEP_ZEROS + ") != std::string::npos;
+  };
+  using quant::Type;
+  for (const uint32_t max_rows : {32u, 64u, 128u, 256u}) {
+    CHECK(is_short(Type::kQ4_0, 28672, 4096, max_rows));
+    CHECK(is_short(Type::kQ6_K, 4096, 14336, max_rows));
+    CHECK(!is_short(Type::kF16, 4096, 4096, max_rows));
+  }
+  CHECK(!is_short(Type::kQ4_0, 4096, 4096, 512));
+  // Two turns for each of eight workgroups.
+  CHECK(!is_short(Type::kQ4_0, 3072, 2048, 32));
 }
 
 TEST_CASE("workgroups share K where tiles of matrix units are fewer than a GPU's cores") {
