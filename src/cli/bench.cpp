@@ -206,9 +206,9 @@ Json to_json(const std::vector<Breakdown>& steps, const Ceilings& ceilings) {
       Json k = Json::object();
       k.set("role", t.role).set("kernel", t.kernel).set("dispatches", t.dispatches);
       k.set("us", t.us)
-          .set("in_step_us", t.in_step_us)
           .set("gb_per_s", static_cast<double>(t.bytes) / t.us / 1e3)
           .set("tflops", t.flops / t.us / 1e6);
+      if (t.in_step_us) k.set("in_step_us", *t.in_step_us);
       if (!t.type.empty()) {
         k.set("type", t.type).set("shape", fmt::format("{}x{}", t.weight_rows, t.weight_cols));
         if (ceilings) k.set("of_ceiling", engine::fraction_of_ceiling(t, *ceilings));
@@ -245,12 +245,13 @@ void print(const std::vector<Breakdown>& steps, const Ceilings& ceilings) {
               "kernel");
     for (const engine::KernelTime& t : step.times.kernels) {
       const double fraction = ceilings ? engine::fraction_of_ceiling(t, *ceilings) : 0;
-      print_out(
-          "{:<24} {:<8} {:>12} {:>5} {:>9.1f} {:>7.2f} {:>9.1f} {:>8.1f} {:>7.2f} {:>7}  {}\n",
-          t.role, t.type, t.type.empty() ? "" : fmt::format("{}x{}", t.weight_rows, t.weight_cols),
-          t.dispatches, t.us, t.us / t.dispatches, t.in_step_us,
-          static_cast<double>(t.bytes) / t.us / 1e3, t.flops / t.us / 1e6,
-          fraction > 0 ? fmt::format("{:.0f} %", fraction * 100) : "", t.kernel);
+      print_out("{:<24} {:<8} {:>12} {:>5} {:>9.1f} {:>7.2f} {:>9} {:>8.1f} {:>7.2f} {:>7}  {}\n",
+                t.role, t.type,
+                t.type.empty() ? "" : fmt::format("{}x{}", t.weight_rows, t.weight_cols),
+                t.dispatches, t.us, t.us / t.dispatches,
+                t.in_step_us ? fmt::format("{:.1f}", *t.in_step_us) : "",
+                static_cast<double>(t.bytes) / t.us / 1e3, t.flops / t.us / 1e6,
+                fraction > 0 ? fmt::format("{:.0f} %", fraction * 100) : "", t.kernel);
     }
   }
 }

@@ -58,7 +58,6 @@ void GpuHostCalls::add_times(const kernels::StepShape& shape, StepTimes& times) 
       }
       ++sum.dispatches;
       sum.us += best;
-      sum.in_step_us += best;
     }
   }
   times.step_us += sum.us;

@@ -17,6 +17,9 @@ using Part = GpuProgram::Part;
 
 constexpr double kEnoughMs = 20;  // of passes in one measurement
 constexpr int kTries = 5;
+// A step is run without each role up to so many milliseconds: on software adapters, and for long
+// prompts on slow GPUs, that would take minutes.
+constexpr double kLongStepMs = 100;
 
 // "blk.3.ffn_gate.weight|blk.3.ffn_up.weight" -> "ffn_gate|ffn_up".
 std::string role_of(std::string_view label) {
@@ -113,7 +116,6 @@ Result<double> encode_us(gpu::Device& device, const gpu::CommandList& list) {
 Result<StepTimes> time_kernels(gpu::Device& device, const GpuProgram& program,
                                const kernels::StepShape& shape) {
   StepTimes times;
-  std::vector<gpu::CommandList> lists;  // by kernel
   gpu::CommandList whole;
   std::vector<size_t> kernel_of;  // of the commands of `whole`
   for (const Part part : {Part::kBody, Part::kHead, Part::kSample}) {
@@ -134,23 +136,23 @@ Result<StepTimes> time_kernels(gpu::Device& device, const GpuProgram& program,
       if (call.kernel == "sample/advance.wgsl") continue;
       KernelTime& time = entry(times.kernels, describe(call));
       add(program.plan(), call, rows, time);
-      lists.resize(times.kernels.size());
-      lists[static_cast<size_t>(&time - times.kernels.data())].dispatch(c.pipeline, c.bind_group,
-                                                                        c.x, c.y, c.z);
       whole.dispatch(c.pipeline, c.bind_group, c.x, c.y, c.z);
       kernel_of.push_back(static_cast<size_t>(&time - times.kernels.data()));
     }
   }
   PUNA_TRY(times.step_us, gpu::pass_us(device, whole, kEnoughMs, kTries));
-  for (size_t i = 0; i < lists.size(); ++i) {
-    KernelTime& time = times.kernels[i];
-    PUNA_TRY(time.us, gpu::pass_us(device, lists[i], kEnoughMs, kTries));
-    gpu::CommandList others;
+  const double step_ms = times.step_us / 1000;
+  const int tries_without = step_ms < kEnoughMs ? kTries : 1;
+  for (size_t i = 0; i < times.kernels.size(); ++i) {
+    gpu::CommandList alone, others;
     for (size_t at = 0; at < kernel_of.size(); ++at) {
       const gpu::Command& c = whole.commands()[at];
-      if (kernel_of[at] != i) others.dispatch(c.pipeline, c.bind_group, c.x, c.y, c.z);
+      (kernel_of[at] == i ? alone : others).dispatch(c.pipeline, c.bind_group, c.x, c.y, c.z);
     }
-    PUNA_TRY(const double without, gpu::pass_us(device, others, kEnoughMs, kTries));
+    KernelTime& time = times.kernels[i];
+    PUNA_TRY(time.us, gpu::pass_us(device, alone, kEnoughMs, kTries));
+    if (step_ms > kLongStepMs) continue;
+    PUNA_TRY(const double without, gpu::pass_us(device, others, kEnoughMs, tries_without));
     time.in_step_us = times.step_us - without;
   }
   PUNA_TRY(times.encode_us, encode_us(device, whole));
@@ -201,7 +203,6 @@ StepTimes time_kernels(plan::CpuProgram& program, const plan::Step& step,
     KernelTime& time = entry(times.kernels, described);
     ++time.dispatches;
     time.us += best[op];
-    time.in_step_us += best[op];
     if (product) {
       const plan::WeightSpec& weight = graph.weights[product->weight];
       const size_t rows = op < graph.head_begin ? step.tokens.size() : step.output_rows.size();

@@ -1,6 +1,7 @@
 // Where the time of a step goes, role by role ("ffn_down" of all layers together).
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,10 +19,12 @@ struct KernelTime {
   uint32_t weight_rows = 0, weight_cols = 0;
   enum class Unit : uint8_t { kF32, kInt8, kMatrix } unit = Unit::kF32;  // what multiplies
   uint32_t dispatches = 0;                                               // of one step
-  double us = 0;          // of all of them, run by themselves one after the other
-  double in_step_us = 0;  // what the step is longer by for them; on the CPU device the same as us
-  uint64_t bytes = 0;     // weights they read in one step
-  double flops = 0;       // of their products in one step
+  double us = 0;  // of all of them in one step: by themselves on a GPU, else within it
+  // GPU: what the step is longer by because of them; none where steps are too long to be run again
+  // for each role.
+  std::optional<double> in_step_us = {};
+  uint64_t bytes = 0;  // weights they read in one step
+  double flops = 0;    // of their products in one step
 };
 
 struct StepTimes {

@@ -34,7 +34,8 @@ fn kv_scale_word(row: u32, head_dim: u32, d: u32) -> u32 {
 }
 
 // Added to the end of a loop, by the number of the turn: zero, read anew each turn, so that no compiler can tell how many turns there are. They
-// would be written out eight times, and long texts cost time whenever kernels come in turn (docs/decisions/kernel-texts.md).
+// would be written out eight times, and long texts cost time whenever kernels come in turn (docs/decisions/kernel-texts.md). TURNS, below, keeps
+// only software adapters from it.
 #define STAYS_A_LOOP(turn) step[STEP_ZEROS + ((turn) & 7u)]
 
 // Turns of a loop. Where compilers of software adapters would unroll it, which takes them many seconds, a number that they cannot see through:

@@ -24,6 +24,9 @@ TEST_CASE("step.wgsl declares the same numbers as step.h") {
   CHECK(declares("STEP_GO_ON_COUNT", kStepGoOnCount));
   CHECK(declares("STEP_SINGLE_COUNT", kStepSingleCount));
   CHECK(declares("STEP_ZEROS", kStepZeros));
+  // Eight words that no header reaches.
+  CHECK(kStepZeros > kStepSingleCount);
+  CHECK(kStepZeros + 8 <= kStepTokens);
   CHECK(declares("STEP_SPLIT_TOKENS", kStepSplitTokens));
   CHECK(declares("STEP_SPLIT_LIMIT", kStepSplitLimit));
   CHECK(declares("STEP_TOKENS", kStepTokens));
