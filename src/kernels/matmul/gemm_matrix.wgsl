@@ -129,12 +129,12 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
 #endfor
 #endif
 
-  var last = end;
-  for (var turn = begin; turn < last; turn += AHEAD * STEP_UNITS) {
 #if SHORT_TEXT
-    // Here, as what is needed at the end of the turn has come by then.
-    last = end + STAYS_A_LOOP(turn / (AHEAD * STEP_UNITS));
+#define END_OF(turn) (end + STAYS_A_LOOP(turn / (AHEAD * STEP_UNITS)))
+#else
+#define END_OF(turn) end
 #endif
+  for (var turn = begin; turn < END_OF(turn); turn += AHEAD * STEP_UNITS) {
 #for a in 0..AHEAD
     {
       let first = turn + a * STEP_UNITS;
