@@ -262,15 +262,18 @@ void describe_splits(const MatmulArgs& args, const MatrixTuning& tuning,
 }
 
 // Whether the loop over K is left as it is. Compilers write eight turns of it out, and four
-// products of a layer with 60 KB each are fetched from memory anew in every layer, which takes
-// longer than what is gained. H200, tokens/s as compilers have it and left: 8B q4_0 by 32 rows 3824
-// and 4704, by 128 9880 and 10796, by 256 12184 and 12674, by 512 13746 and 13519. Float weights
-// have so little to be decoded that reads further ahead count for more (8B f16 by 32 rows 4390 and
-// 3928), and few turns make no long text (1B q4_0 by 32 rows 13665 and 11070).
+// products of a layer with 60 KB each are fetched from memory anew in every layer. What that takes
+// counts in products that are short themselves: H200, tokens/s as compilers have it, and left where
+// a product has at most 20e9 multiply-adds: 8B q4_0 by 32 rows 3862 and 4704, by 256 12302 and
+// 12606, by 512 13848 and 14044 (by 2048, where it is left nowhere, -4 % with all); 1B q4_0 by 512
+// 71573 and 75992. Float weights have so little to be decoded that reads further ahead count for
+// more (8B f16 by 32 rows 4390 and 3928), and one or two turns make no long text.
 bool is_short_text(const MatmulArgs& args, const MatrixTuning& tuning) {
-  constexpr uint32_t kMostRows = 256, kFewTurns = 4;
+  constexpr uint64_t kShortWork = 20'000'000'000;
+  constexpr uint32_t kFewTurns = 2;
+  const uint64_t work = uint64_t{args.max_rows} * args.weight.rows * args.weight.cols;
   const uint32_t units_of_turn = tuning.n_splits * tuning.step_units * tuning.steps_ahead;
-  return !args.parts && !is_float_type(args.weight.type) && args.max_rows <= kMostRows &&
+  return !args.parts && !is_float_type(args.weight.type) && work <= kShortWork &&
          units(args) > kFewTurns * units_of_turn;
 }
 
