@@ -189,8 +189,10 @@ struct HostPart {
   CpuOptions cpu;
   base::ThreadPool* pool = nullptr;
 };
+// handed: of a part of a model, where the values lie that the part before it gives and that it
+// gives to the next one; null at an end of the model.
 base::Task<base::Result<std::unique_ptr<Executor>>> load_gpu(
     const formats::ModelFile& file, plan::Graph graph, plan::CacheConfig cache, GpuOptions options,
-    gpu::Device& device, LoadHooks hooks, std::optional<HostPart> host = {});
+    gpu::Device& device, LoadHooks hooks, std::optional<HostPart> host = {}, LinkEnds handed = {});
 
 }  // namespace puna::engine

@@ -17,6 +17,7 @@
 #include "engine/batch_classes.h"
 #include "engine/cpu_loader.h"
 #include "engine/executor.h"
+#include "engine/gpu_handover.h"
 #include "engine/gpu_host_calls.h"
 #include "engine/gpu_kept.h"
 #include "engine/gpu_loader.h"
@@ -82,9 +83,6 @@ class GpuExecutor : public Executor {
     for (Slot& slot : slots_) {
       if (slot.readback.value != 0) device_.destroy_buffer(slot.readback);
     }
-    for (const gpu::BufferId buffer : handovers_) {
-      if (buffer.value != 0) device_.destroy_buffer(buffer);
-    }
   }
 
   // The host computes a part of each step.
@@ -101,20 +99,26 @@ class GpuExecutor : public Executor {
       PUNA_TRY(slot.readback,
                device_.create_buffer(sizeof(slot.ids), gpu::BufferUse::kReadback, "ids read-back"));
     }
-    if (program_->plan().outputs.empty()) return {};
-    for (gpu::BufferId& buffer : handovers_) {
-      PUNA_TRY(buffer, device_.create_buffer(program_->plan().handed_bytes(),
-                                             gpu::BufferUse::kReadback, "handed over"));
-    }
+    return {};
+  }
+
+  // It is a part of a model.
+  Result<void> hand_over(LinkEnds ends) {
+    PUNA_TRY(handover_, GpuHandover::create(device_, *program_, std::move(ends)));
     return {};
   }
 
   Task<Result<void>> run(plan::Step step, std::span<float> logits) override {
     const kernels::StepShape shape = writer_.shape_of(step);
-    PUNA_CO_TRY(writer_.step(step, shape));
     list_.clear();
+    if (handover_ && handover_->take(step.handed, step.n_tokens(), list_)) {
+      PUNA_CO_TRY(writer_.rows(step, shape));
+    } else {
+      PUNA_CO_TRY(writer_.step(step, shape));
+    }
     PUNA_CO_TRY(co_await record(Part::kBody, shape));
-    if (!program_->plan().outputs.empty()) co_return co_await hand_over(step.n_tokens(), logits);
+    if (!program_->plan().outputs.empty())
+      co_return co_await handover_->give(logits, step.n_tokens(), list_);
     if (step.output_rows.empty()) {
       PUNA_CO_TRY(const gpu::SubmitId submitted, device_.submit(list_));
       // The device has the next step while it is at this one, and no more: a prompt that is not
@@ -345,22 +349,6 @@ class GpuExecutor : public Executor {
   void poll() override { device_.poll(); }
 
  private:
-  // Behind the body of a step: one value after the other, [n_tokens, columns]. By two buffers in
-  // turn, so that a step may begin before what the one before it hands over has been read.
-  Task<Result<void>> hand_over(uint32_t n_tokens, std::span<float> out) {
-    std::swap(handovers_[0], handovers_[1]);
-    const gpu::BufferId readback = handovers_[0];
-    uint64_t at = 0;
-    for (const plan::GpuPlan::Activation& value : program_->plan().outputs) {
-      const uint64_t bytes = uint64_t{n_tokens} * value.columns * sizeof(float);
-      list_.copy(program_->buffer(value.slice), value.slice.offset, readback, at, bytes);
-      at += bytes;
-    }
-    PUNA_CHECK(at == out.size_bytes());
-    PUNA_CO_TRY(device_.submit_early(list_));
-    co_return co_await read_back(device_, readback, std::as_writable_bytes(out));
-  }
-
   // A chain of steps under way.
   struct Slot {
     gpu::BufferId readback;
@@ -613,7 +601,7 @@ class GpuExecutor : public Executor {
   gpu::CommandList list_;
   std::optional<gpu::SubmitId> last_submit_;  // of steps without outputs
   gpu::BufferId logits_readback_;
-  std::array<gpu::BufferId, 2> handovers_;  // only of a graph that hands over
+  std::unique_ptr<GpuHandover> handover_;  // null: it has the whole model
   std::array<Slot, kInFlight> slots_;
   std::unique_ptr<RingPart> ring_part_;  // of a model on several GPUs that are linked
   // Of outputs whose token the host chooses.
@@ -658,7 +646,7 @@ Result<plan::GpuPlan> plan_for_gpu(const plan::Graph& graph, plan::CacheConfig c
 Task<Result<std::unique_ptr<Executor>>> load_gpu(const formats::ModelFile& file, plan::Graph graph,
                                                  plan::CacheConfig cache, GpuOptions options,
                                                  gpu::Device& device, LoadHooks hooks,
-                                                 std::optional<HostPart> host) {
+                                                 std::optional<HostPart> host, LinkEnds handed) {
   PUNA_CO_TRY(plan::GpuPlan plan, plan_for_gpu(graph, cache, options, device.info()));
   if (!graph.states.empty()) cache.n_snapshots += chain_snapshots(cache);
   PUNA_CO_TRY(auto program, GpuProgram::create(device, std::move(plan)));
@@ -666,6 +654,7 @@ Task<Result<std::unique_ptr<Executor>>> load_gpu(const formats::ModelFile& file,
   auto executor = std::make_unique<GpuExecutor>(device, std::move(program), cache, graph.n_out(),
                                                 options.chain_ms);
   PUNA_CO_TRY(executor->create_readbacks());
+  if (handed.from || handed.to) PUNA_CO_TRY(executor->hand_over(std::move(handed)));
   if (host) {
     PUNA_CO_TRY(auto on_host, co_await load_cpu_program(file, std::move(host->graph), cache,
                                                         host->cpu, *host->pool, hooks));

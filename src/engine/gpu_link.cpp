@@ -59,25 +59,25 @@ Result<void> GpuLink::begin_step(Takes takes) {
   return device_.write_buffer(buffers_[kState], 0, std::as_bytes(std::span(state)));
 }
 
-void GpuLink::take(std::span<const Range> to, gpu::CommandList& list) const {
+void GpuLink::take(std::span<const GpuRange> to, gpu::CommandList& list) const {
   list.dispatch(wait_.pipeline, wait_.group, wait_.n_workgroups);
   uint64_t at = kernels::kLinkDataOffset;
-  for (const Range& range : to) {
+  for (const GpuRange& range : to) {
     list.copy(buffers_[kFrom], at, range.buffer, range.offset, range.bytes);
     at += range.bytes;
   }
 }
 
-void GpuLink::give(std::span<const Range> from, gpu::CommandList& list) const {
+void GpuLink::give(std::span<const GpuRange> from, gpu::CommandList& list) const {
   uint64_t at = kernels::kLinkDataOffset;
-  for (const Range& range : from) {
+  for (const GpuRange& range : from) {
     list.copy(range.buffer, range.offset, buffers_[kTo], at, range.bytes);
     at += range.bytes;
   }
   list.dispatch(stamp_.pipeline, stamp_.group, stamp_.n_workgroups);
 }
 
-GpuLink::Range GpuLink::failed() const {
+GpuRange GpuLink::failed() const {
   return {buffers_[kState], kernels::kLinkFailed * sizeof(uint32_t), sizeof(uint32_t)};
 }
 

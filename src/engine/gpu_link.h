@@ -10,6 +10,7 @@
 
 #include "base/result.h"
 #include "base/task.h"
+#include "engine/gpu_kept.h"
 #include "engine/ring_part.h"
 #include "gpu/device.h"
 #include "kernels/link/link.h"
@@ -18,12 +19,6 @@ namespace puna::engine {
 
 class GpuLink {
  public:
-  // Where values lie, one behind the other in a channel.
-  struct Range {
-    gpu::BufferId buffer;
-    uint64_t offset = 0, bytes = 0;
-  };
-
   // `device` outlives it. Errors: kUnsupported where the device cannot share memory.
   static base::Task<base::Result<std::unique_ptr<GpuLink>>> create(gpu::Device& device,
                                                                    LinkEnds ends);
@@ -35,12 +30,13 @@ class GpuLink {
   // step, or of the one before.
   enum class Takes : uint8_t { kOfThis, kOfBefore };
   base::Result<void> begin_step(Takes takes);
-  // Appends to the list: waits for the part before this one, then copies what it gave.
-  void take(std::span<const Range> to, gpu::CommandList& list) const;
+  // Appends to the list: waits for the part before this one, then copies what it gave, one range
+  // behind the other.
+  void take(std::span<const GpuRange> to, gpu::CommandList& list) const;
   // Copies what is given, and lets the next part know.
-  void give(std::span<const Range> from, gpu::CommandList& list) const;
+  void give(std::span<const GpuRange> from, gpu::CommandList& list) const;
   // The word that is 1 where a part of the ring has waited in vain.
-  Range failed() const;
+  GpuRange failed() const;
 
  private:
   enum Buffer : uint32_t { kFrom, kTo, kState, kBuffers };

@@ -38,7 +38,7 @@ struct Linked {
     device->destroy_buffer(readback);
   }
 
-  GpuLink::Range all() const { return {values, 0, kBytes}; }
+  engine::GpuRange all() const { return {values, 0, kBytes}; }
   void write(std::span<const uint32_t> words) {
     must(device->write_buffer(values, 0, std::as_bytes(words)));
   }
@@ -46,7 +46,7 @@ struct Linked {
     must(link->begin_step(takes));
     return {};
   }
-  std::vector<uint32_t> read(GpuLink::Range range) {
+  std::vector<uint32_t> read(engine::GpuRange range) {
     gpu::CommandList list;
     list.copy(range.buffer, range.offset, readback, 0, range.bytes);
     must(device->submit(list));

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "engine/executor.h"
+#include "engine/gpu_handover.h"
 
 namespace puna::engine {
 
@@ -13,20 +14,8 @@ using Part = plan::GpuProgram::Part;
 
 namespace {
 
-// Of the first rows of values that are one behind the other in a channel.
-std::vector<GpuLink::Range> ranges_of(const plan::GpuProgram& program,
-                                      std::span<const plan::GpuPlan::Activation> values,
-                                      uint32_t n_rows) {
-  std::vector<GpuLink::Range> out;
-  for (const plan::GpuPlan::Activation& value : values) {
-    out.push_back({program.buffer(value.slice), value.slice.offset,
-                   uint64_t{n_rows} * value.columns * sizeof(float)});
-  }
-  return out;
-}
-
 // Of the step, which is the next one where its tokens were chosen (sample/advance.wgsl).
-std::array<GpuLink::Range, 1> tokens(const plan::GpuProgram& program, uint32_t n_rows) {
+std::array<GpuRange, 1> tokens(const plan::GpuProgram& program, uint32_t n_rows) {
   return {{{program.buffer(program.plan().step), kernels::kStepTokens * sizeof(uint32_t),
             n_rows * sizeof(uint32_t)}}};
 }
@@ -92,7 +81,7 @@ Result<void> GpuRingPart::begin_step(const plan::Step& step, bool follows) {
 Result<void> GpuRingPart::read_choice(uint32_t n_rows) {
   Choice& choice = choices_[n_begun_ % choices_.size()];
   choice.n_rows = n_rows;
-  const GpuLink::Range failed = link_->failed();
+  const GpuRange failed = link_->failed();
   const kernels::Slice& ids = program_.plan().ids;
   constexpr uint64_t kStepBytes = sizeof(choice.got.ids);
   list_.copy(program_.buffer(ids), ids.offset + n_followed_ % kernels::kChosenSteps * kStepBytes,

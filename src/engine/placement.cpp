@@ -200,6 +200,7 @@ class Placer {
     std::vector<Stage> stages;       // from the last one on
     std::vector<Executor*> on_gpus;  // of these
     std::unique_ptr<Executor> executor;
+    Handed handed;  // to `executor` by the part before it
     plan::MemoryUse experts;
     uint32_t n_experts = 0;
     // GPUs first, they are what may refuse, and the first of them, which has the last layers.
@@ -208,16 +209,22 @@ class Placer {
       gpu::Device& device = gpu(part.on.device);
       std::optional<HostPart> host;
       if (part.experts) host = HostPart{*std::move(part.experts), options_.cpu, out_.pool.get()};
-      PUNA_CO_TRY(auto loaded,
-                  co_await load_gpu(file_, std::move(part.graph), cache_,
-                                    gpu_options(part.on.device), device, hooks_, std::move(host)));
+      Handed taken;
+      if (const uint32_t n = i > 0 ? parts.gpus[i - 1].n_handed : parts.n_handed; n > 0) {
+        PUNA_CO_TRY(taken, Handed::allocate(n, cache_.step_rows));
+      }
+      LinkEnds ends{taken.memory, handed.memory};
+      PUNA_CO_TRY(auto loaded, co_await load_gpu(file_, std::move(part.graph), cache_,
+                                                 gpu_options(part.on.device), device, hooks_,
+                                                 std::move(host), std::move(ends)));
       stages.push_back({true, part.on.first_layer, part.n_layers, loaded->memory(), part.on.device,
                         device.info().name});
       on_gpus.push_back(loaded.get());
       experts += loaded->host_memory();
       n_experts += part.n_experts;
-      executor = executor ? join(std::move(loaded), std::move(executor), part.n_handed)
+      executor = executor ? join(std::move(loaded), std::move(executor), std::move(handed))
                           : std::move(loaded);
+      handed = std::move(taken);
     }
     if constexpr (kSeveralGpus) {
       if (!parts.first && on_gpus.size() > 1) {
@@ -231,7 +238,7 @@ class Placer {
       PUNA_CO_TRY(auto loaded, co_await load_cpu(file_, *std::move(parts.first), cache_,
                                                  options_.cpu, *out_.pool, hooks_));
       stages.push_back({false, 0, cut.layer, loaded->memory()});
-      executor = executor ? join(std::move(loaded), std::move(executor), parts.n_handed)
+      executor = executor ? join(std::move(loaded), std::move(executor), std::move(handed))
                           : std::move(loaded);
     }
     Placement& placement = out_.placement;

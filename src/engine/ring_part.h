@@ -25,8 +25,7 @@ constexpr bool kSeveralGpus = false;
 constexpr bool kSeveralGpus = true;
 #endif
 
-// Memory by which a part takes what the one before it gives, and gives to the next one. The first
-// part comes behind the last.
+// Memory by which a part takes what the one before it gives, and gives to the next one.
 struct LinkEnds {
   std::shared_ptr<gpu::HostMemory> from, to;
 };

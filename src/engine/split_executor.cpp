@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/check.h"
 #include "base/later.h"
 #include "base/log.h"
 
@@ -22,13 +23,13 @@ std::vector<T> copy_of(std::span<const T> values) {
 
 class SplitExecutor : public Executor, public RingPart {
  public:
-  SplitExecutor(std::unique_ptr<Executor> first, std::unique_ptr<Executor> rest, uint32_t n_handed)
+  SplitExecutor(std::unique_ptr<Executor> first, std::unique_ptr<Executor> rest, Handed handed)
       : first_(std::move(first)),
         rest_(std::move(rest)),
         of_first_(first_->kept_bytes()),
-        n_handed_(n_handed) {}
+        handed_(std::move(handed)) {}
 
-  // What the first layers are still to hand over is read into begun_.
+  // What the first layers are still to hand over is told to begun_.
   ~SplitExecutor() override {
     for (; waits(); ++n_given_) {
       while (!oldest().ran.await_ready()) first_->poll();
@@ -36,7 +37,7 @@ class SplitExecutor : public Executor, public RingPart {
   }
 
   // A step without outputs is not waited for: the first layers are at one while the rest are at the
-  // one before it, and what passes between them goes through the host meanwhile.
+  // one before it, and what passes between them is on its way meanwhile.
   Task<Result<void>> run(plan::Step step, std::span<float> logits) override {
     const bool may_wait = step.output_rows.empty() && first_->begins_ahead();
     PUNA_CO_TRY(co_await begin(std::move(step)));
@@ -142,8 +143,7 @@ class SplitExecutor : public Executor, public RingPart {
     PUNA_TRY(base::run_until(settle(), [this] { poll(); }));
     PUNA_TRY(StepTimes times, first_->time_step(step, sampling));
     plan::Step handed = step;
-    const std::vector<float> values(size_t{n_handed_} * step.n_tokens());
-    handed.handed = values;
+    handed.handed = values_of(0, step.n_tokens());
     PUNA_TRY(StepTimes rest, rest_->time_step(handed, sampling));
     times.kernels.insert(times.kernels.end(), rest.kernels.begin(), rest.kernels.end());
     times.step_us += rest.step_us;
@@ -249,7 +249,7 @@ class SplitExecutor : public Executor, public RingPart {
   // A step that the first layers have begun.
   struct Begun {
     plan::Step step;
-    std::vector<float> values;  // that they hand over
+    std::span<float> values;  // that they hand over
     base::Later<Result<void>> ran;
   };
 
@@ -260,9 +260,10 @@ class SplitExecutor : public Executor, public RingPart {
   // The first layers begin a step; then the rest are given the one before it, if they were not yet.
   Task<Result<void>> begin(plan::Step step) {
     const bool one_waits = waits();
-    Begun& begun = begun_[n_begun_++ % begun_.size()];
+    const size_t i = n_begun_++ % begun_.size();
+    Begun& begun = begun_[i];
+    begun.values = values_of(i, step.n_tokens());
     begun.step = std::move(step);
-    begun.values.resize(size_t{n_handed_} * begun.step.n_tokens());
     base::deliver(first_->run(begun.step, begun.values), begun.ran.callback());
     if (one_waits) PUNA_CO_TRY(co_await hand_on({}));
     co_return {};
@@ -301,6 +302,15 @@ class SplitExecutor : public Executor, public RingPart {
     return {};
   }
 
+  // Of step i of Handed.
+  std::span<float> values_of(size_t i, uint32_t n_tokens) const {
+    PUNA_CHECK(n_tokens <= handed_.n_rows);
+    const std::span<std::byte> bytes = handed_.memory->bytes();
+    const std::span<float> all(reinterpret_cast<float*>(bytes.data()),
+                               bytes.size() / sizeof(float));
+    return all.subspan(i * handed_.n_rows * handed_.n, size_t{n_tokens} * handed_.n);
+  }
+
   size_t bytes_of_first(PagePlace page) const {
     return static_cast<size_t>(of_first_.page + (page.window ? of_first_.window : 0));
   }
@@ -308,8 +318,10 @@ class SplitExecutor : public Executor, public RingPart {
 
   std::unique_ptr<Executor> first_, rest_;
   KeptBytes of_first_;
-  uint32_t n_handed_;
-  std::array<Begun, 2> begun_;          // in turn
+  Handed handed_;
+  // In turn. Two are under way at most; the rest have copied what was handed to them in a step when
+  // they have taken the next one.
+  std::array<Begun, Handed::kSteps> begun_;
   uint64_t n_begun_ = 0, n_given_ = 0;  // steps
   std::vector<std::function<Result<void>()>> later_;
   bool broken_ = false;  // the ring of parts, if there is one
@@ -317,9 +329,15 @@ class SplitExecutor : public Executor, public RingPart {
 
 }  // namespace
 
+Result<Handed> Handed::allocate(uint32_t n, uint32_t n_rows) {
+  Handed out{.memory = {}, .n = n, .n_rows = n_rows};
+  PUNA_TRY(out.memory, gpu::HostMemory::allocate(kSteps * n_rows * uint64_t{n} * sizeof(float)));
+  return out;
+}
+
 std::unique_ptr<Executor> join(std::unique_ptr<Executor> first, std::unique_ptr<Executor> rest,
-                               uint32_t n_handed) {
-  return std::make_unique<SplitExecutor>(std::move(first), std::move(rest), n_handed);
+                               Handed handed) {
+  return std::make_unique<SplitExecutor>(std::move(first), std::move(rest), std::move(handed));
 }
 
 }  // namespace puna::engine

@@ -138,7 +138,8 @@ struct Joined {
     auto first = std::make_unique<Said>(log, "first", first_is_late);
     auto rest = std::make_unique<Said>(log, "rest", false);
     parts = {first.get(), rest.get()};
-    both = engine::join(std::move(first), std::move(rest), /*n_handed=*/1);
+    both = engine::join(std::move(first), std::move(rest),
+                        engine::Handed::allocate(/*n=*/1, /*n_rows=*/4).value());
   }
 
   Result<void> run(int32_t token) {
