@@ -34,6 +34,7 @@ class Said final : public Executor, public RingPart {
           [&](std::function<void(bool)> done) { waiting_.push_back(std::move(done)); });
     }
     for (size_t i = 0; i < out.size(); ++i) out[i] = static_cast<float>(10 * step.tokens[i]);
+    places.push_back(out.data());
     say("ran {}", step.tokens.front());
     co_return {};
   }
@@ -113,6 +114,7 @@ class Said final : public Executor, public RingPart {
     done(true);
   }
 
+  std::vector<const float*> places;  // that it handed values over by
   bool fails = false;
   bool is_linked = false;
   int32_t in_vain_from = INT32_MAX;  // of the tokens that it would choose in a ring
@@ -192,6 +194,19 @@ TEST_CASE("the first layers are at a step of a prompt while the rest are at the 
   CHECK(joined.said() == Log{"first runs 4", "first ran 3", "rest runs 3 with 30", "rest ran 3",
                              "first ran 4", "rest decodes 4 with 40", "first runs 5", "first ran 5",
                              "rest decodes 5 with 50"});
+}
+
+// The rest may still copy what the first of three was.
+TEST_CASE("what three steps in a row hand over lies in places of its own") {
+  Joined joined(/*first_is_late=*/true);
+  for (const int32_t token : {1, 2, 3, 4, 5}) REQUIRE(joined.run(token).has_value());
+  REQUIRE(joined.rest().has_value());
+  const std::vector<const float*>& places = joined.parts[0]->places;
+  REQUIRE(places.size() == 5);
+  for (size_t i = 0; i + 2 < places.size(); ++i) {
+    CHECK(places[i] != places[i + 1]);
+    CHECK(places[i] != places[i + 2]);
+  }
 }
 
 TEST_CASE("first layers that are done at once hand over at once") {
