@@ -130,7 +130,7 @@ TEST_CASE("few rows of a large weight are requested two steps ahead where there 
   CHECK(tiles(28672, 4096, 64).subgroups_n == 1);
 }
 
-TEST_CASE("a loop over K stays one where its text would be long, and the step is short") {
+TEST_CASE("a loop over K stays one where its text would be long, and the product is short") {
   const gpu::DeviceInfo device = with_matrix_units();
   const auto is_short = [&](quant::Type type, uint32_t rows, uint32_t cols, uint32_t max_rows) {
     std::vector<KernelCall> calls;
@@ -143,11 +143,15 @@ TEST_CASE("a loop over K stays one where its text would be long, and the step is
   };
   using quant::Type;
   for (const uint32_t max_rows : {32u, 64u, 128u, 256u}) {
-    CHECK(is_short(Type::kQ4_0, 28672, 4096, max_rows));
     CHECK(is_short(Type::kQ6_K, 4096, 14336, max_rows));
     CHECK(!is_short(Type::kF16, 4096, 4096, max_rows));
   }
-  CHECK(!is_short(Type::kQ4_0, 4096, 4096, 512));
+  // What counts is a product's work, not its rows.
+  CHECK(is_short(Type::kQ4_0, 28672, 4096, 128));
+  CHECK(!is_short(Type::kQ4_0, 28672, 4096, 256));
+  CHECK(is_short(Type::kQ4_0, 16384, 2048, 512));
+  CHECK(is_short(Type::kQ4_0, 4096, 4096, 512));
+  CHECK(!is_short(Type::kQ4_0, 4096, 14336, 512));
   // Two turns for each of eight workgroups.
   CHECK(!is_short(Type::kQ4_0, 3072, 2048, 32));
 }
