@@ -248,16 +248,18 @@ TEST_CASE("a model split over two GPUs gives what the CPU gives alone") {
 
 namespace {
 
-// Counts how often the host reads what it has computed.
+// Counts how often the host reads what it has computed, and how much.
 class ReadDevice : public engine::test::ForwardingDevice {
  public:
   using ForwardingDevice::ForwardingDevice;
   void read_back(gpu::BufferId buffer, uint64_t offset, std::span<std::byte> out,
                  gpu::ReadDone done) override {
     ++n_reads;
+    n_bytes += out.size();
     ForwardingDevice::read_back(buffer, offset, out, std::move(done));
   }
   int n_reads = 0;
+  size_t n_bytes = 0;
 };
 
 }  // namespace
@@ -278,9 +280,12 @@ TEST_CASE("a text goes round two linked GPUs without the host, but for recurrent
     auto cpu = load(model_of(architecture), nullptr, {});
     const std::vector<int32_t> tokens = test_prompt(40);
     const int before = second->n_reads;
+    second->n_bytes = 0;
     CHECK(greedy(**split, tokens, 24) == greedy(**cpu, tokens, 24));
     const int n_reads = second->n_reads - before;
-    // What the prompt hands over, and with states each token.
+    // That the prompt has run, and with states each token. What they hand over goes from device to
+    // device.
+    CHECK(second->n_bytes == n_reads * sizeof(uint32_t));
     if (std::string_view(architecture) == "qwen35") {
       CHECK(n_reads >= 24);
     } else {
