@@ -7,8 +7,8 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "engine/encoder.h"
-#include "engine/gpu_kept.h"
 #include "engine/gpu_loader.h"
+#include "engine/gpu_ranges.h"
 #include "plan/gpu_program.h"
 
 namespace puna::engine {

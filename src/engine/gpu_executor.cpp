@@ -21,6 +21,7 @@
 #include "engine/gpu_host_calls.h"
 #include "engine/gpu_kept.h"
 #include "engine/gpu_loader.h"
+#include "engine/gpu_ranges.h"
 #include "engine/gpu_ring_part.h"
 #include "engine/gpu_step_writer.h"
 #include "engine/gpu_undo.h"

@@ -1,8 +1,8 @@
 #include "engine/gpu_handover.h"
 
-#include <algorithm>
 #include <functional>
 #include <utility>
+#include <vector>
 
 #include "base/check.h"
 #include "base/log.h"
@@ -11,17 +11,6 @@ namespace puna::engine {
 
 using base::Result;
 using base::Task;
-
-std::vector<GpuRange> ranges_of(const plan::GpuProgram& program,
-                                std::span<const plan::GpuPlan::Activation> values,
-                                uint32_t n_rows) {
-  std::vector<GpuRange> out;
-  for (const plan::GpuPlan::Activation& value : values) {
-    out.push_back({program.buffer(value.slice), value.slice.offset,
-                   uint64_t{n_rows} * value.columns * sizeof(float)});
-  }
-  return out;
-}
 
 Result<std::unique_ptr<GpuHandover>> GpuHandover::create(gpu::Device& device,
                                                          const plan::GpuProgram& program,
@@ -72,12 +61,11 @@ std::optional<uint64_t> GpuHandover::Shared::offset_of(std::span<const float> va
 
 bool GpuHandover::take(std::span<const float> values, uint32_t n_rows,
                        gpu::CommandList& list) const {
-  std::optional<uint64_t> at = from_.offset_of(values);
+  const std::optional<uint64_t> at = from_.offset_of(values);
   if (!at) return false;
-  for (const GpuRange& range : ranges_of(program_, program_.plan().inputs, n_rows)) {
-    list.copy(from_.buffer, *at, range.buffer, range.offset, range.bytes);
-    *at += range.bytes;
-  }
+  const uint64_t n =
+      scatter(from_.buffer, *at, ranges_of(program_, program_.plan().inputs, n_rows), list);
+  PUNA_CHECK(n == values.size_bytes());
   return true;
 }
 
@@ -88,12 +76,8 @@ Task<Result<void>> GpuHandover::give(std::span<float> out, uint32_t n_rows,
   std::swap(readbacks_[0], readbacks_[1]);
   const gpu::BufferId readback = readbacks_[0];
   const std::vector<GpuRange> ranges = ranges_of(program_, program_.plan().outputs, n_rows);
-  uint64_t at = shared.value_or(0);
-  for (const GpuRange& range : ranges) {
-    list.copy(range.buffer, range.offset, shared ? to_.buffer : readback, at, range.bytes);
-    at += range.bytes;
-  }
-  PUNA_CHECK(at == shared.value_or(0) + out.size_bytes());
+  const uint64_t n = gather(ranges, shared ? to_.buffer : readback, shared.value_or(0), list);
+  PUNA_CHECK(n == out.size_bytes());
   if (shared) list.copy(ranges.front().buffer, ranges.front().offset, readback, 0, sizeof(RanWord));
   PUNA_CO_TRY(n_giving_ == 0 ? device_.submit_early(list) : device_.submit(list));
   RanWord ran;

@@ -8,20 +8,15 @@
 #include <memory>
 #include <optional>
 #include <span>
-#include <vector>
 
 #include "base/result.h"
 #include "base/task.h"
-#include "engine/gpu_kept.h"
+#include "engine/gpu_ranges.h"
 #include "engine/ring_part.h"
 #include "gpu/device.h"
 #include "plan/gpu_program.h"
 
 namespace puna::engine {
-
-// Where the first rows of values lie on the device.
-std::vector<GpuRange> ranges_of(const plan::GpuProgram& program,
-                                std::span<const plan::GpuPlan::Activation> values, uint32_t n_rows);
 
 class GpuHandover {
  public:

@@ -4,7 +4,7 @@
 #include <span>
 
 #include "base/clock.h"
-#include "engine/gpu_kept.h"
+#include "engine/gpu_ranges.h"
 
 namespace puna::engine {
 
@@ -24,14 +24,9 @@ Result<void> GpuHostCalls::create_readback() {
 
 Task<Result<void>> GpuHostCalls::run(const plan::GpuPlan::HostCall& call, uint32_t n_rows,
                                      gpu::CommandList& list) {
-  uint64_t at = 0;
-  for (const plan::GpuPlan::Activation& x : call.x) {
-    const uint64_t bytes = uint64_t{n_rows} * x.columns * sizeof(float);
-    list.copy(gpu_.buffer(x.slice), x.slice.offset, readback_, at, bytes);
-    at += bytes;
-  }
+  const uint64_t bytes = gather(ranges_of(gpu_, call.x, n_rows), readback_, 0, list);
   PUNA_CO_TRY(device_.submit(list));
-  x_.resize(static_cast<size_t>(at / sizeof(float)));
+  x_.resize(static_cast<size_t>(bytes / sizeof(float)));
   PUNA_CO_TRY(co_await read_back(device_, readback_, std::as_writable_bytes(std::span<float>(x_))));
   y_.resize(size_t{n_rows} * call.y.columns);
   host_->run_op(call.index, n_rows, x_, y_);

@@ -1,12 +1,6 @@
 #include "engine/gpu_kept.h"
 
-#include <algorithm>
-#include <utility>
-
 namespace puna::engine {
-
-using base::Result;
-using base::Task;
 
 namespace {
 
@@ -38,33 +32,6 @@ std::vector<GpuRange> page_ranges(const plan::GpuProgram& program, PagePlace pag
 GpuRange saved_range(const plan::GpuProgram& program, uint32_t snapshot, size_t state) {
   const plan::GpuPlan::State& s = program.plan().states[state];
   return {program.buffer(s.saved), s.saved.offset + snapshot * s.slot_bytes, s.slot_bytes};
-}
-
-Task<Result<void>> read_back(gpu::Device& device, gpu::BufferId buffer, std::span<std::byte> out) {
-  co_return co_await base::await_callback<Result<void>>(
-      [&](gpu::ReadDone done) { device.read_back(buffer, 0, out, std::move(done)); });
-}
-
-Task<Result<void>> read_ranges(gpu::Device& device, std::vector<GpuRange> ranges,
-                               gpu::BufferId readback, uint64_t room, std::span<std::byte> out) {
-  gpu::CommandList list;
-  uint64_t filled = 0;
-  for (size_t i = 0; i < ranges.size();) {
-    GpuRange& range = ranges[i];
-    const uint64_t n = std::min(range.bytes, room - filled);
-    list.copy(range.buffer, range.offset, readback, filled, n);
-    filled += n;
-    range.offset += n;
-    range.bytes -= n;
-    if (range.bytes == 0) ++i;
-    if (filled < room && i < ranges.size()) continue;
-    PUNA_CO_TRY(device.submit(list));
-    list.clear();
-    PUNA_CO_TRY(co_await read_back(device, readback, out.first(static_cast<size_t>(filled))));
-    out = out.subspan(static_cast<size_t>(filled));
-    filled = 0;
-  }
-  co_return {};
 }
 
 }  // namespace puna::engine

@@ -61,19 +61,11 @@ Result<void> GpuLink::begin_step(Takes takes) {
 
 void GpuLink::take(std::span<const GpuRange> to, gpu::CommandList& list) const {
   list.dispatch(wait_.pipeline, wait_.group, wait_.n_workgroups);
-  uint64_t at = kernels::kLinkDataOffset;
-  for (const GpuRange& range : to) {
-    list.copy(buffers_[kFrom], at, range.buffer, range.offset, range.bytes);
-    at += range.bytes;
-  }
+  scatter(buffers_[kFrom], kernels::kLinkDataOffset, to, list);
 }
 
 void GpuLink::give(std::span<const GpuRange> from, gpu::CommandList& list) const {
-  uint64_t at = kernels::kLinkDataOffset;
-  for (const GpuRange& range : from) {
-    list.copy(range.buffer, range.offset, buffers_[kTo], at, range.bytes);
-    at += range.bytes;
-  }
+  gather(from, buffers_[kTo], kernels::kLinkDataOffset, list);
   list.dispatch(stamp_.pipeline, stamp_.group, stamp_.n_workgroups);
 }
 

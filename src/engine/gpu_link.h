@@ -10,7 +10,7 @@
 
 #include "base/result.h"
 #include "base/task.h"
-#include "engine/gpu_kept.h"
+#include "engine/gpu_ranges.h"
 #include "engine/ring_part.h"
 #include "gpu/device.h"
 #include "kernels/link/link.h"

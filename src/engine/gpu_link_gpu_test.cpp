@@ -3,8 +3,8 @@
 
 #include <numeric>
 
-#include "engine/gpu_kept.h"
 #include "engine/gpu_link.h"
+#include "engine/gpu_ranges.h"
 #include "engine/testing/forwarding_device.h"
 
 using namespace puna;

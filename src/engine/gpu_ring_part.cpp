@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "engine/executor.h"
-#include "engine/gpu_handover.h"
+#include "engine/gpu_ranges.h"
 
 namespace puna::engine {
 
