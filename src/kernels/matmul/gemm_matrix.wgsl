@@ -94,7 +94,12 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
 #endfor
 
   // Rows beyond the last repeat it, or the last group of four, and are not stored.
+#if STEP_UNITS == 1 && SG_M * SG_N * SG_K * SUBGROUP_MAX % 32 == 0
+  // Eight invocations store at a time, two rows of such a step. Neighbouring rows share banks, those four apart do not.
+  let row = local / 32u * 8u + local / 8u % 4u + local / 4u % 2u * 4u;
+#else
   let row = local / VECS;
+#endif
   let vec = local % VECS;
 #for p in 0..X_PASSES
   let x_row_##p = X_OF(min(m_first + row + p * ROWS_OF_PASS, m_count - 1u)) * X_VECS;

@@ -94,29 +94,54 @@ bool pays_in_tiles(const MatmulArgs& args) {
 constexpr MatrixTuning kLarge = {2, 2, 1, 4, 4, 1}, kTwoSets = {2, 2, 2, 4, 4, 2},
                        kSmall = {2, 2, 1, 2, 2, 2}, kSmallest = {2, 2, 1, 2, 2, 1};
 
-// Large tiles by two sets of subgroups along K; where they are too few to fill a GPU, several share
-// K, and where that cannot be, they are small.
-// One set is a little faster in between, unless weights of a byte or more have so little to be
-// decoded that more loads in flight are worth more. H200, 512 rows, TFLOPS, one set / two sets:
-// 28672 x 4096 (896 tiles) q4_0 198 / 226, q8_0 191 / 231, f16 203 / 247; 16384 x 2048 (512) q4_0
-// 203 / 197, f16 198 / 213; 6144 x 4096 (192) q4_0 172 / 168, q8_0 162 / 171, f16 170 / 183;
-// 4096 x 14336 (128) q4_0 125 / 236. Small tiles, and two workgroups that share K, us: 2048 x 8192
-// (64) q4_0 118 / 82, 2048 x 2048 (64) 37 / 34; by 256 rows 4096 x 14336 (64) q4_k 198 / 139, f16
-// 195 / 127.
+// Cores of the GPU that was measured, an H200. Each has registers for two workgroups of large tiles
+// by one set of subgroups, or for one by two sets.
+constexpr uint32_t kCores = 132;
+
+// What part of the places of workgroups is in use, on average, until the last of them ends.
+double places_in_use(uint32_t workgroups, uint32_t places) {
+  return static_cast<double>(workgroups) / (div_up(workgroups, places) * places);
+}
+
+// Whether large tiles do better by one set of subgroups than by two along K. Two workgroups of one
+// set on a core wait at different times, which gains 5 % and more where weights are decoded, 2 %
+// with floats and nothing with q8_0; what decides is how many places the last turn leaves empty.
+// H200, TFLOPS, one set / two: by 2048 rows 28672 x 4096 q4_0 242 / 229, q2_k 248 / 231, q6_k 217 /
+// 200, f16 253 / 253, q8_0 213 / 225; 4096 x 14336 (512 tiles) q4_0 253 / 238, f16 283 / 273, q8_0
+// 231 / 221; 3072 x 2048 (384) q4_0 174 / 189, f16 181 / 223. By 512 rows 28672 x 4096 (896) q4_0
+// 214 / 228, f16 221 / 244; 16384 x 2048 (512) q4_0 221 / 190; 6144 x 4096 (192) f16 190 / 183;
+// 4096 x 14336 (128) q4_0 133 / 231.
+// Steps of more than 512 rows have from half of their class to all of it (large-steps.md), so both
+// count: 6144 x 4096 f16 by 2048 rows (768) 253 / 250, by 1024 (384) 201 / 253.
+bool pays_as_one_set(const MatmulArgs& args, uint32_t tiles) {
+  constexpr uint32_t kSmallStep = 512;
+  const double gain = is_float_type(args.weight.type)                         ? 1.02
+                      : quant::info(args.weight.type).bits_per_weight() < 8.0 ? 1.05
+                                                                              : 1.0;
+  const auto in_use = [&](uint32_t places) {
+    const double all = places_in_use(tiles, places);
+    return args.max_rows <= kSmallStep ? all : (all + places_in_use(div_up(tiles, 2), places)) / 2;
+  };
+  return gain * in_use(2 * kCores) > in_use(kCores);
+}
+
+// Large tiles; where they are too few to fill a GPU, several share K, and where that cannot be,
+// they are small. H200, small tiles, and two workgroups that share K, us: 2048 x 8192 by 512 rows
+// (64 tiles) q4_0 118 / 82, 2048 x 2048 (64) 37 / 34; by 256 rows 4096 x 14336 (64) q4_k 198 / 139,
+// f16 195 / 127.
 std::optional<MatrixTuning> default_matrix(const gpu::DeviceInfo& device, const MatmulArgs& args) {
   if (args.max_rows <= kMatvecRows)
     return pays_in_tiles(args) ? few_rows(device, args) : std::nullopt;
   if (!args.parts && args.max_rows <= kFewRows) {
     if (const auto few = few_rows(device, args)) return few;
   }
-  constexpr uint32_t kFew = 88, kEnough = 160, kMany = 600;
+  constexpr uint32_t kFew = 88;
   const std::vector<MatrixTuning> fitting = matrix_tiles(device, args);
   if (fitting.empty()) return std::nullopt;
   if (args.parts && args.parts->routes) return fitting.front();
   const MatrixTile large = tile_of(device, kLarge);
   const uint32_t tiles = div_up(work_rows(args), large.n) * div_up(args.max_rows, large.m);
-  const bool one_set =
-      tiles >= kEnough && tiles < kMany && quant::info(args.weight.type).bits_per_weight() < 8;
+  const bool one_set = pays_as_one_set(args, tiles);
   const auto shared = shared_k(device, args, kTwoSets, kEnoughTiles);
   if (shared && shared->n_splits > 1) return shared;
   const auto pays = [&](const MatrixTuning& t) {

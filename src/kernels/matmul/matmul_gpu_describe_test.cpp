@@ -176,6 +176,24 @@ TEST_CASE("workgroups share K where tiles of matrix units are fewer than a GPU's
   CHECK(splits(4096, 1056, 256) == 1);
 }
 
+TEST_CASE(
+    "large tiles go by one set of subgroups where those leave no more places empty than two") {
+  const auto sets = [](quant::Type type, uint32_t rows, uint32_t cols, uint32_t max_rows) {
+    return default_tuning(with_matrix_units(),
+                          args_for(type, rows, cols, max_rows, Numerics::kFast))
+        .matrix.subgroups_k;
+  };
+  using quant::Type;
+  CHECK(sets(Type::kQ4_0, 28672, 4096, 2048) == 1);
+  CHECK(sets(Type::kF16, 4096, 14336, 2048) == 1);
+  CHECK(sets(Type::kQ4_0, 16384, 2048, 512) == 1);
+  CHECK(sets(Type::kQ4_0, 28672, 4096, 512) == 2);
+  CHECK(sets(Type::kQ4_0, 4096, 14336, 512) == 2);
+  CHECK(sets(Type::kQ8_0, 28672, 4096, 2048) == 2);
+  // With half the rows, which such a step may have too, most places would be empty.
+  CHECK(sets(Type::kQ4_0, 2048, 8192, 2048) == 2);
+}
+
 TEST_CASE("9 to 16 rows of x meet large products in tiles of matrix units") {
   const auto kernel = [](quant::Type type, uint32_t rows, uint32_t cols, uint32_t max_rows) {
     return default_tuning(with_matrix_units(),
