@@ -115,9 +115,8 @@ double places_in_use(uint32_t workgroups, uint32_t places) {
 // count: 6144 x 4096 f16 by 2048 rows (768) 253 / 250, by 1024 (384) 201 / 253.
 bool pays_as_one_set(const MatmulArgs& args, uint32_t tiles) {
   constexpr uint32_t kSmallStep = 512;
-  const double gain = is_float_type(args.weight.type)                         ? 1.02
-                      : quant::info(args.weight.type).bits_per_weight() < 8.0 ? 1.05
-                                                                              : 1.0;
+  const bool decodes = quant::info(args.weight.type).bits_per_weight() < 8.0;
+  const double gain = is_float_type(args.weight.type) ? 1.02 : decodes ? 1.05 : 1.0;
   const auto in_use = [&](uint32_t places) {
     const double all = places_in_use(tiles, places);
     return args.max_rows <= kSmallStep ? all : (all + places_in_use(div_up(tiles, 2), places)) / 2;
