@@ -94,8 +94,9 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
 #endfor
 
   // Rows beyond the last repeat it, or the last group of four, and are not stored.
-#if STEP_UNITS == 1 && SG_M * SG_N * SG_K * SUBGROUP_MAX % 32 == 0
-  // Eight invocations store at a time, two rows of such a step. Neighbouring rows share banks, those four apart do not.
+#if STEP_UNITS == 1 && !MATRIX_F32 && SG_M * SG_N * SG_K * SUBGROUP_MAX % 32 == 0
+  // Eight invocations store at a time, two rows of such a step. Neighbouring rows share banks, those four apart do not; rows of f32 are
+  // longer, and there it is the other way round.
   let row = local / 32u * 8u + local / 8u % 4u + local / 4u % 2u * 4u;
 #else
   let row = local / VECS;

@@ -104,7 +104,7 @@ double places_in_use(uint32_t workgroups, uint32_t places) {
 }
 
 // Whether large tiles do better by one set of subgroups than by two along K. Two workgroups of one
-// set on a core wait at different times, which gains 5 % and more where weights are decoded, 2 %
+// set on a core wait at different times, which gains 5 % and more with weights of few bits, 2 %
 // with floats and nothing with q8_0; what decides is how many places the last turn leaves empty.
 // H200, TFLOPS, one set / two: by 2048 rows 28672 x 4096 q4_0 242 / 229, q2_k 248 / 231, q6_k 217 /
 // 200, f16 253 / 253, q8_0 213 / 225; 4096 x 14336 (512 tiles) q4_0 253 / 238, f16 283 / 273, q8_0
@@ -115,8 +115,8 @@ double places_in_use(uint32_t workgroups, uint32_t places) {
 // count: 6144 x 4096 f16 by 2048 rows (768) 253 / 250, by 1024 (384) 201 / 253.
 bool pays_as_one_set(const MatmulArgs& args, uint32_t tiles) {
   constexpr uint32_t kSmallStep = 512;
-  const bool decodes = quant::info(args.weight.type).bits_per_weight() < 8.0;
-  const double gain = is_float_type(args.weight.type) ? 1.02 : decodes ? 1.05 : 1.0;
+  const bool few_bits = quant::info(args.weight.type).bits_per_weight() < 8.0;
+  const double gain = is_float_type(args.weight.type) ? 1.02 : few_bits ? 1.05 : 1.0;
   const auto in_use = [&](uint32_t places) {
     const double all = places_in_use(tiles, places);
     return args.max_rows <= kSmallStep ? all : (all + places_in_use(div_up(tiles, 2), places)) / 2;
