@@ -355,6 +355,8 @@ fn eighth_of_unit(v: vec4<f32>) -> Eighth {
   return Eighth(words, largest / 127.0, sums, v - largest / 127.0 * vec4<f32>(unpack4xI8(word)));
 }
 
+// Rows of x. Where a batch class has one, no workgroup runs without it, and the first weights need not wait until the step has been read.
+
 const TEAMS = 256 / 32;
 const WG_GROUPS = TEAMS * 1;
 const N_GROUPS = (256u + 3u) / 4u;
@@ -396,7 +398,7 @@ fn own_scale(scale: f32, low: i32, high: i32) -> vec2<u32> {
 
 @compute @workgroup_size(256)
 fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) local: u32 , @builtin(subgroup_size) lane_count: u32, @builtin(subgroup_invocation_id) lane: u32) {
-  let m_count = step[STEP_OUTPUT_COUNT];
+  let m_count = 1u;
   let m_first = wid.z * 1;
   let wg_first = (wid.y * 8 + wid.x) * WG_GROUPS;
   let team = local / 32;
@@ -435,8 +437,10 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
 
   // Block types, int8 activations: eight dp4a a unit, row and column. With PREFETCH the weights of the next turn, and x where it
   // lies in scratch, are on their way before those of this one are used, the first weights since before x was made bytes; the last turn
-  // reads the last unit once more, which costs nothing.
-  for (var u = team_lane; u < 8u; u += 32) {
+  // reads the last unit once more, which costs nothing. WRITTEN_TURNS are all turns of a short K, written out, where the last one reads
+  // nothing ahead.
+  if (team_lane + 0 * 32 < 8u) {
+    let u = team_lane + 0 * 32;
     let x_0_0 = load_bytes(0, u);
     let x_0_1 = load_bytes(1, u);
     {
@@ -444,12 +448,6 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
       let w_1 = unpack(next_0_1, next_group_0, 1, u);
       let w_2 = unpack(next_0_2, next_group_0, 2, u);
       let w_3 = unpack(next_0_3, next_group_0, 3, u);
-      let next = min(u + 32, 8u - 1u);
-      next_group_0 = load_group(g_0, 0u, next);
-      next_0_0 = load_raw(g_0, 0, next);
-      next_0_1 = load_raw(g_0, 1, next);
-      next_0_2 = load_raw(g_0, 2, next);
-      next_0_3 = load_raw(g_0, 3, next);
       {
         let lo_0 = dot16(w_0.lo, x_0_0.lo);
         let hi_0 = dot16(w_0.hi, x_0_0.hi);

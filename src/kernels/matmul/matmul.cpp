@@ -204,8 +204,16 @@ base::Result<void> describe_matvec(const gpu::DeviceInfo& device, const MatmulAr
   if (int8 && tuning.own_int8) call.flag("X_PROLOGUE");
   if (int8 && planes(args) > 1) call.number("X_PLANES", planes(args));
   call.number("WG", tuning.workgroup).number("LANES", tuning.lanes);
+  if (args.max_rows == 1) call.flag("ONE_ROW");
   const bool whole_rows = is_float_type(args.weight.type) && k_slots(args) == 1;
   call.number("PREFETCH", tuning.prefetch && (int8 || whole_rows));
+  // H200, tokens/s of a decode with loops alone, and with all turns written out up to 2, 4 and 8:
+  // 8B q4_0 541, 542, 523 and 505, q2_k 580, 586, 587 and 554, 1B q4_0 1676, 1699, 1630 and 1626:
+  // in a long text the driver puts requests off until what they bring is used.
+  constexpr uint32_t kWrittenTurns = 2;
+  const uint32_t turns = div_up(units(args), tuning.lanes);
+  if (int8 && tuning.prefetch && args.max_rows == 1 && k_slots(args) == 1 && turns <= kWrittenTurns)
+    call.number("WRITTEN_TURNS", turns);
   call.number("TEAM_GROUPS", tuning.groups).number("COLUMNS", tuning.columns);
   const uint32_t limit = device.limits.max_workgroups_per_dimension;
   const uint32_t n = div_up(div_up(columns_of(args, chunk), quant::kGroupRows), groups);

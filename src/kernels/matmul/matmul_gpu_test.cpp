@@ -542,6 +542,20 @@ TEST_CASE("gpu: other tunings give the same product") {
   }
 }
 
+TEST_CASE("gpu: a mat-vec that reads ahead is right for any number of turns") {
+  const auto gpu = test::GpuHarness::open();
+  if (!gpu) return;
+  for (const bool own_int8 : {false, true}) {
+    const MatmulTuning tuning{MatmulKernel::kMatvec, {64, 8, 1, 1, true, own_int8}, {}};
+    // Part of a turn, one, one and a part, two, two and a part: units of 32 by teams of 8.
+    for (const uint32_t cols : {96u, 256u, 352u, 512u, 544u}) {
+      check_case(
+          *gpu, {.type = quant::Type::kQ4_0, .rows = 70, .cols = cols, .numerics = Numerics::kFast},
+          &tuning);
+    }
+  }
+}
+
 TEST_CASE("gpu: every tile of matrix units gives the same product") {
   const auto gpu = test::GpuHarness::open();
   if (!gpu) return;

@@ -58,6 +58,13 @@ var<workgroup> slot_groups: array<u32, SLOTS>;  // first group of each slot's pa
 #define EIGHTHS 0
 #endif
 
+// Rows of x. Where a batch class has one, no workgroup runs without it, and the first weights need not wait until the step has been read.
+#ifdef ONE_ROW
+#define N_ROWS 1u
+#else
+#define N_ROWS step[ROW_COUNT]
+#endif
+
 const TEAMS = WG / LANES;
 const WG_GROUPS = TEAMS * TEAM_GROUPS;
 const N_GROUPS = (ROWS + 3u) / 4u;
@@ -135,13 +142,13 @@ fn own_scale(scale: f32, low: i32, high: i32) -> vec2<u32> {
 @compute @workgroup_size(WG)
 fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) local: u32 LANE_BUILTINS) {
 #if defined(SLOTS) && !defined(SUM_SLOTS)
-  let m_count = step[ROW_COUNT] * SLOTS;
+  let m_count = N_ROWS * SLOTS;
   let part = part_of(wid.z);
 #if CHUNKED
   if (!in_chunk(part)) { return; }
 #endif
 #else
-  let m_count = step[ROW_COUNT];
+  let m_count = N_ROWS;
 #endif
   let m_first = wid.z * COLUMNS;
   let wg_first = (wid.y * GRID_X + wid.x) * WG_GROUPS;

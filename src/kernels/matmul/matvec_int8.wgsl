@@ -1,20 +1,39 @@
   // Block types, int8 activations: eight dp4a a unit, row and column. With PREFETCH the weights of the next turn, and x where it
   // lies in scratch, are on their way before those of this one are used, the first weights since before x was made bytes; the last turn
-  // reads the last unit once more, which costs nothing.
+  // reads the last unit once more, which costs nothing. WRITTEN_TURNS are all turns of a short K, written out, where the last one reads
+  // nothing ahead.
 #if PREFETCH && defined(B_X8) && X_PLANES == 1
 #define X_PREFETCH 1
 #for c in 0..COLUMNS
   var next_x_##c = load_bytes(m_##c, min(team_lane, X_UNITS - 1u));
 #endfor
 #endif
+#ifdef WRITTEN_TURNS
+#define LAST_TURN (WRITTEN_TURNS - 1)
+#else
+#define IN_LOOP 1
+#define WRITTEN_TURNS 1
+#define LAST_TURN 1
+#endif
+#for t in 0..WRITTEN_TURNS
+#ifdef IN_LOOP
   for (var u = team_lane; u < X_UNITS; u += LANES) {
+#elif t == LAST_TURN && X_UNITS % LANES != 0
+  if (team_lane + t * LANES < X_UNITS) {
+    let u = team_lane + t * LANES;
+#else
+  {
+    let u = team_lane + t * LANES;
+#endif
 #if defined(SUM_SLOTS) && CHUNKED
     if (slot_groups[u / UNITS] == OUTSIDE) { continue; }
 #endif
 #ifdef X_PREFETCH
 #for c in 0..COLUMNS
     let x_##c##_0 = next_x_##c;
+#if t < LAST_TURN
     next_x_##c = load_bytes(m_##c, min(u + LANES, X_UNITS - 1u));
+#endif
 #endfor
 #elif COLUMNS == 1
 #for p in 0..X_PLANES
@@ -27,11 +46,13 @@
 #for r in 0..4
       let w_##r = unpack(next_##gi##_##r, next_group_##gi, r, UNIT_AT(u));
 #endfor
+#if t < LAST_TURN
       let next = min(u + LANES, X_UNITS - 1u);
       next_group_##gi = load_group(GROUP_AT(g_##gi, next), 0u, UNIT_AT(next));
 #for r in 0..4
       next_##gi##_##r = load_raw(GROUP_AT(g_##gi, next), r, UNIT_AT(next));
 #endfor
+#endif
 #else
       let group = load_group(GROUP_AT(g_##gi, u), 0u, UNIT_AT(u));
 #for r in 0..4
@@ -70,3 +91,4 @@
     }
 #endfor
   }
+#endfor
