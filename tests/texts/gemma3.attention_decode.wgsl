@@ -4,6 +4,7 @@
 // over the keys with a softmax of their own, KEYS keys at a time so that many loads are in flight, and are merged at the end.
 // The result is divided by the sum and kept (results.wgsl) when the step has one split, else kept with its maximum and sum in scratch for
 // attention_combine.wgsl. Scores and sums are f32 whatever the cache type.
+// WHOLE: a step has one split.
 // With KV_APPEND the row brings its raw q, k and v (append.wgsl): the workgroups of the last split use the new key last, from registers,
 // and one of them per KV head puts it into the cache.
 // Reads of the paged KV cache in units of UNIT_ELEMENTS consecutive elements of a head row (8, or 4 where HEAD_DIM does not divide
@@ -128,19 +129,26 @@ fn query(row: u32, head: u32, unit: u32, half: u32) -> vec4<f32> {
 fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_index) local: u32) {
   let kv_head = workgroup.x / ((2 + 2 - 1) / 2);
   let chunk = workgroup.x % ((2 + 2 - 1) / 2);
-  let split = workgroup.y;
   let row = workgroup.z;
+  let group = local / 2;
+  let lane = local % 2;
+  let unit_0 = min(lane + 0 * 2, (16 / 8) - 1u);
+  let in_head_0 = lane + 0 * 2 < (16 / 8);
+  let head_0 = kv_head * 2 + min(chunk * 2 + 0, 2 - 1u);
+  let head_1 = kv_head * 2 + min(chunk * 2 + 1, 2 - 1u);
+
   let position = step[STEP_POSITIONS + row];
+  let sequence = step[STEP_SEQUENCES + row];
   let begin = first_visible(position);
+  let split = workgroup.y;
+  let whole = step[STEP_SPLIT_COUNT] == 1u;
   let share = split_share(position + 1u - begin);
   let first = begin + split * share;
   let last = min(position + 1u, first + share);
   if (first >= last) {
     return;
   }
-  let table = step[STEP_SEQUENCES + row] * 8;
-  let group = local / 2;
-  let lane = local % 2;
+  let table = sequence * 8;
 
   let kept = last;
   // Keys beyond the end repeat the last one and count for nothing.
@@ -150,15 +158,11 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
   var next_k_0_0 = fetch_k(row_0, min(lane + 0 * 2, (16 / 8) - 1u));
   var next_v_0_0 = fetch_v(row_0, min(lane + 0 * 2, (16 / 8) - 1u));
 
-  let unit_0 = min(lane + 0 * 2, (16 / 8) - 1u);
-  let in_head_0 = lane + 0 * 2 < (16 / 8);
-  let head_0 = kv_head * 2 + min(chunk * 2 + 0, 2 - 1u);
   var maximum_0 = LOWEST;
   var sum_0 = 0.0;
   let q_0_0 = Unit(query(row, head_0, lane + 0 * 2, 0u), query(row, head_0, lane + 0 * 2, (8 / 4) - 1u));
   var low_0_0 = vec4<f32>();
   var high_0_0 = vec4<f32>();
-  let head_1 = kv_head * 2 + min(chunk * 2 + 1, 2 - 1u);
   var maximum_1 = LOWEST;
   var sum_1 = 0.0;
   let q_1_0 = Unit(query(row, head_1, lane + 0 * 2, 0u), query(row, head_1, lane + 0 * 2, (8 / 4) - 1u));
@@ -244,7 +248,6 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
   workgroupBarrier();
 
   // Add up the groups' sums, MERGED heads at a time through workgroup memory, and store them.
-  let whole = step[STEP_SPLIT_COUNT] == 1u;
   {
     let scale = exp(maximum_0 - stats[0].x);
     if (lane + 0 * 2 < (16 / 8)) {

@@ -18,6 +18,20 @@ fn qkv_unit(head: u32, unit: u32) -> Unit {
   return Unit(qkv[at], qkv[at + 1u]);
 }
 
+// A unit of a head as it comes, and the one that it is turned with.
+struct Fresh {
+  own: Unit,
+#if N_ROT > 0 && NEOX
+  other: Unit,
+#endif
+}
+#if N_ROT > 0 && NEOX
+fn paired_with(unit: u32) -> u32 { return select(unit, (unit + N_ROT / 16) % (N_ROT / 8), unit * 8u < N_ROT); }
+fn fresh(head: u32, unit: u32) -> Fresh { return Fresh(qkv_unit(head, unit), qkv_unit(head, paired_with(unit))); }
+#else
+fn fresh(head: u32, unit: u32) -> Fresh { return Fresh(qkv_unit(head, unit)); }
+#endif
+
 // What turns a unit: out = own * cosine + other * sine, where other is the element that own is paired with.
 struct Turn {
   cosine: Unit,
@@ -51,11 +65,11 @@ fn turn_of(position: u32, unit: u32) -> Turn {
 }
 
 // A unit of a q or k head, normed and turned, or with NORMS_LAST turned and normed: a turn leaves the length of a head as it was.
-fn turned(head: u32, unit: u32, t: Turn, inverse_rms: f32) -> Unit {
-  var own = qkv_unit(head, unit);
+fn turned(fresh: Fresh, head: u32, unit: u32, t: Turn, inverse_rms: f32) -> Unit {
+  var own = fresh.own;
 #if N_ROT > 0 && NEOX
-  let other_unit = select(unit, (unit + N_ROT / 16) % (N_ROT / 8), unit * 8u < N_ROT);
-  var other = qkv_unit(head, other_unit);
+  let other_unit = paired_with(unit);
+  var other = fresh.other;
 #endif
 #ifdef B_NORMS
   let gamma = select(0u, UNITS * 2u, head >= N_HEADS);
@@ -85,8 +99,7 @@ fn turned(head: u32, unit: u32, t: Turn, inverse_rms: f32) -> Unit {
 }
 
 // A unit of a v head; inverse_rms is 1 where values are not normed.
-fn value_unit(head: u32, unit: u32, inverse_rms: f32) -> Unit {
-  let plain = qkv_unit(head, unit);
+fn value_unit(plain: Unit, inverse_rms: f32) -> Unit {
 #ifdef V_NORM
   return Unit(plain.low * inverse_rms, plain.high * inverse_rms);
 #else

@@ -233,10 +233,10 @@ uint32_t combine_workgroup(const gpu::DeviceInfo& device, uint32_t head_vectors)
                   std::bit_ceil(head_vectors));
 }
 
-// Of steps with several splits, or with one.
+// Of steps with several splits, or with one; `whole` says in the text that there is one.
 void decode_rows(const gpu::DeviceInfo& device, const AttentionArgs& args,
-                 const AttentionDecodeTuning& t, uint32_t max_splits, GridDim splits, GridDim rows,
-                 std::vector<KernelCall>& out) {
+                 const AttentionDecodeTuning& t, bool whole, uint32_t max_splits, GridDim splits,
+                 GridDim rows, std::vector<KernelCall>& out) {
   Describe call = described(args, args.label, "attention/attention_decode.wgsl");
   bind_operands(call, args);
   call.number("HANDS_BYTES", args.hands_bytes);
@@ -250,6 +250,7 @@ void decode_rows(const gpu::DeviceInfo& device, const AttentionArgs& args,
       .number("HEADS", t.heads)
       .number("KEYS", t.keys)
       .number("MERGED", t.merged);
+  if (whole) call.flag("WHOLE");
   const uint32_t chunks = div_up(args.n_heads / args.kv.n_kv_heads, t.heads);
   call.grid({Extent::kOne, args.kv.n_kv_heads * chunks, 1}, splits, rows).add_to(out);
 }
@@ -257,8 +258,10 @@ void decode_rows(const gpu::DeviceInfo& device, const AttentionArgs& args,
 void decode(const gpu::DeviceInfo& device, const AttentionArgs& args, const AttentionTuning& tuning,
             Extent rows, std::vector<KernelCall>& out) {
   const uint32_t max_splits = splits_of(args, tuning.decode);
-  decode_rows(device, args, tuning.whole, max_splits, {Extent::kIfWhole}, {rows}, out);
-  decode_rows(device, args, tuning.decode, max_splits, {Extent::kSplits}, {rows}, out);
+  // One text serves both where they have one shape.
+  const bool whole = !(tuning.whole == tuning.decode);
+  decode_rows(device, args, tuning.whole, whole, max_splits, {Extent::kIfWhole}, {rows}, out);
+  decode_rows(device, args, tuning.decode, false, max_splits, {Extent::kSplits}, {rows}, out);
 
   Describe combine = described(args, args.label + ".combine", "attention/attention_combine.wgsl");
   combine.arena("B_OUT", args.out).arena("B_SCRATCH", args.scratch);

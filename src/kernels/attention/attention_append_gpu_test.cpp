@@ -27,6 +27,8 @@ struct AppendCase {
   uint32_t n_splits = 1;
   int32_t position = 0;
   std::optional<RowPlace> place = {};
+  bool taken_for_gpu =
+      false;  // a software adapter, so that steps with one split have their own shape
 };
 
 // The caches before the step: every earlier position filled, the rest NaN, so that reading it
@@ -103,13 +105,16 @@ void check(const AppendCase& c) {
   if (c.norms) args.append->head_norms = gpu->upload(norms);
   args.append->v_norm = c.v_norm;
   if (c.rope.n_rot > 0) args.append->table = gpu->upload(rope_table(c.rope, nullptr));
-  if (!attention_appends(gpu->info(), args)) {
+  gpu::DeviceInfo device = gpu->info();
+  if (c.taken_for_gpu) device.slow_compiler = false;
+  if (!attention_appends(device, args)) {
     MESSAGE("SKIPPED: this adapter's subgroups are too small for heads of " << c.head_dim);
     return;
   }
-  args.scratch = gpu->output(std::max<uint64_t>(4, attention_scratch_bytes(gpu->info(), args)));
+  args.scratch = gpu->output(std::max<uint64_t>(4, attention_scratch_bytes(device, args)));
   std::vector<KernelCall> calls;
-  const auto described = attention(gpu->info(), args, calls);
+  const auto described = attention(device, args, calls);
+  if (c.taken_for_gpu) CHECK(calls.front().defines.contains("WHOLE"));
   REQUIRE_MESSAGE(described, described.error().text());
   gpu->run(calls, {.n_tokens = 1, .n_outputs = 1, .n_splits = c.n_splits});
 
@@ -161,6 +166,23 @@ TEST_CASE("decode attention that appends is right for both kinds of pairs, norms
         c.norms = true;
         c.rope.n_rot = head_dim / 2;
         c.n_splits = 3;
+        check(c);
+      }
+    }
+  }
+}
+
+TEST_CASE("decode attention that appends is right in the shape of steps with one split") {
+  for (const KvType type : {KvType::kF32, KvType::kF16}) {
+    for (const RopePairs pairs : {RopePairs::kNeox, RopePairs::kAdjacent}) {
+      for (const int32_t position : {0, 77, 255}) {
+        AppendCase c;
+        c.taken_for_gpu = true;
+        c.type = type;
+        c.position = position;
+        c.rope = {.pairs = pairs, .n_rot = 64};
+        c.norms = c.v_norm = position == 77;
+        c.window = position == 255 ? 40 : 0;
         check(c);
       }
     }

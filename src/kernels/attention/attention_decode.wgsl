@@ -4,6 +4,7 @@
 // over the keys with a softmax of their own, KEYS keys at a time so that many loads are in flight, and are merged at the end.
 // The result is divided by the sum and kept (results.wgsl) when the step has one split, else kept with its maximum and sum in scratch for
 // attention_combine.wgsl. Scores and sums are f32 whatever the cache type.
+// WHOLE: a step has one split.
 // With KV_APPEND the row brings its raw q, k and v (append.wgsl): the workgroups of the last split use the new key last, from registers,
 // and one of them per KV head puts it into the cache.
 #include "common/kv_read.wgsl"
@@ -41,6 +42,16 @@ var<workgroup> partial: array<f32, HEADS * KEYS * WG>;
 
 #ifdef KV_APPEND
 #include "attention/append.wgsl"
+#if HEADS * STEPS == 1
+#define EARLY 1
+#define FRESH_Q(h, s) early_q
+#define FRESH_K(s) early_k
+#define FRESH_V(s) early_v
+#else
+#define FRESH_Q(h, s) fresh(head_##h, unit_##s)
+#define FRESH_K(s) fresh(N_HEADS + kv_head, unit_##s)
+#define FRESH_V(s) qkv_unit(N_HEADS + N_KV_HEADS + kv_head, unit_##s)
+#endif
 
 // The sum over a group's lanes.
 fn lanes_sum(value: f32) -> f32 {
@@ -62,19 +73,42 @@ fn query(row: u32, head: u32, unit: u32, half: u32) -> vec4<f32> {
 fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_index) local: u32) {
   let kv_head = workgroup.x / HEAD_CHUNKS;
   let chunk = workgroup.x % HEAD_CHUNKS;
-  let split = workgroup.y;
   let row = workgroup.z;
+  let group = local / LANES;
+  let lane = local % LANES;
+#for s in 0..STEPS
+  let unit_##s = min(lane + s * LANES, UNITS - 1u);
+  let in_head_##s = lane + s * LANES < UNITS;
+#endfor
+#for h in 0..HEADS
+  let head_##h = kv_head * GROUP_HEADS + min(chunk * HEADS + h, GROUP_HEADS - 1u);
+#endfor
+#ifdef EARLY
+  // The row's own q, k and v are on their way while the step is read, and not behind the keys.
+  let early_q = fresh(head_0, unit_0);
+  let early_k = fresh(N_HEADS + kv_head, unit_0);
+  let early_v = qkv_unit(N_HEADS + N_KV_HEADS + kv_head, unit_0);
+#endif
+
   let position = step[STEP_POSITIONS + row];
+  let sequence = step[STEP_SEQUENCES + row];
   let begin = FIRST_SEEN(row, position);
+#ifdef WHOLE
+  const split = 0u;
+  const whole = true;
+  let first = begin;
+  let last = LAST_SEEN(row, position) + 1u;
+#else
+  let split = workgroup.y;
+  let whole = step[STEP_SPLIT_COUNT] == 1u;
   let share = split_share(LAST_SEEN(row, position) + 1u - begin);
   let first = begin + split * share;
   let last = min(LAST_SEEN(row, position) + 1u, first + share);
   if (first >= last) {
     return;
   }
-  let table = step[STEP_SEQUENCES + row] * PAGES_PER_SEQUENCE;
-  let group = local / LANES;
-  let lane = local % LANES;
+#endif
+  let table = sequence * PAGES_PER_SEQUENCE;
 
 #ifdef KV_APPEND
   let is_last = last == position + 1u;
@@ -93,15 +127,12 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
 #endfor
 #endfor
 
-#for s in 0..STEPS
-  let unit_##s = min(lane + s * LANES, UNITS - 1u);
-  let in_head_##s = lane + s * LANES < UNITS;
 #ifdef KV_APPEND
+#for s in 0..STEPS
   let turn_##s = turn_of(position, unit_##s);
-#endif
 #endfor
+#endif
 #for h in 0..HEADS
-  let head_##h = kv_head * GROUP_HEADS + min(chunk * HEADS + h, GROUP_HEADS - 1u);
 #ifdef ALIBI
   let slope_##h = alibi_slope(head_##h);
 #endif
@@ -118,7 +149,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
 #ifdef B_NORMS
   var squares_##h = 0.0;
 #for s in 0..STEPS
-  squares_##h += select(0.0, squares_of(qkv_unit(head_##h, unit_##s)), in_head_##s);
+  squares_##h += select(0.0, squares_of(FRESH_Q(h, s).own), in_head_##s);
 #endfor
   let inverse_##h = inverseSqrt(lanes_sum(squares_##h) / f32(HEAD_DIM) + EPS);
 #else
@@ -127,7 +158,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
 #endif
 #for s in 0..STEPS
 #ifdef KV_APPEND
-  let turned_##h##_##s = turned(head_##h, unit_##s, turn_##s, inverse_##h);
+  let turned_##h##_##s = turned(FRESH_Q(h, s), head_##h, unit_##s, turn_##s, inverse_##h);
   let scale_##h##_##s = select(0.0, SCALE * temperature(position), in_head_##s);
   let q_##h##_##s = Unit(turned_##h##_##s.low * scale_##h##_##s, turned_##h##_##s.high * scale_##h##_##s);
 #else
@@ -233,7 +264,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
 #ifdef B_NORMS
     var new_squares = 0.0;
 #for s in 0..STEPS
-    new_squares += select(0.0, squares_of(qkv_unit(N_HEADS + kv_head, unit_##s)), in_head_##s);
+    new_squares += select(0.0, squares_of(FRESH_K(s).own), in_head_##s);
 #endfor
     let new_inverse = inverseSqrt(lanes_sum(new_squares) / f32(HEAD_DIM) + EPS);
 #else
@@ -242,15 +273,15 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
 #ifdef V_NORM
     var v_squares = 0.0;
 #for s in 0..STEPS
-    v_squares += select(0.0, squares_of(qkv_unit(N_HEADS + N_KV_HEADS + kv_head, unit_##s)), in_head_##s);
+    v_squares += select(0.0, squares_of(FRESH_V(s)), in_head_##s);
 #endfor
     let v_inverse = inverseSqrt(lanes_sum(v_squares) / f32(HEAD_DIM) + EPS);
 #else
     const v_inverse = 1.0;
 #endif
 #for s in 0..STEPS
-    let new_k_##s = as_kept(turned(N_HEADS + kv_head, unit_##s, turn_##s, new_inverse));
-    let new_v_##s = as_kept(value_unit(N_HEADS + N_KV_HEADS + kv_head, unit_##s, v_inverse));
+    let new_k_##s = as_kept(turned(FRESH_K(s), N_HEADS + kv_head, unit_##s, turn_##s, new_inverse));
+    let new_v_##s = as_kept(value_unit(FRESH_V(s), v_inverse));
     if (group == 0u && chunk == 0u && in_head_##s) {
       keep_k(new_row, unit_##s, new_k_##s);
       keep_v(new_row, unit_##s, new_v_##s);
@@ -305,7 +336,6 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
   workgroupBarrier();
 
   // Add up the groups' sums, MERGED heads at a time through workgroup memory, and store them.
-  let whole = step[STEP_SPLIT_COUNT] == 1u;
 #for h in 0..HEADS
   {
     let scale = exp(maximum_##h - stats[h].x);
