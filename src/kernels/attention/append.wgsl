@@ -65,11 +65,11 @@ fn turn_of(position: u32, unit: u32) -> Turn {
 }
 
 // A unit of a q or k head, normed and turned, or with NORMS_LAST turned and normed: a turn leaves the length of a head as it was.
-fn turned(fresh: Fresh, head: u32, unit: u32, t: Turn, inverse_rms: f32) -> Unit {
-  var own = fresh.own;
+fn turned(raw: Fresh, head: u32, unit: u32, t: Turn, inverse_rms: f32) -> Unit {
+  var own = raw.own;
 #if N_ROT > 0 && NEOX
   let other_unit = paired_with(unit);
-  var other = fresh.other;
+  var other = raw.other;
 #endif
 #ifdef B_NORMS
   let gamma = select(0u, UNITS * 2u, head >= N_HEADS);
