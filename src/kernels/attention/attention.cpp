@@ -259,7 +259,7 @@ void decode(const gpu::DeviceInfo& device, const AttentionArgs& args, const Atte
             Extent rows, std::vector<KernelCall>& out) {
   const uint32_t max_splits = splits_of(args, tuning.decode);
   // One text serves both where they have one shape.
-  const bool whole = !(tuning.whole == tuning.decode);
+  const bool whole = tuning.whole != tuning.decode;
   decode_rows(device, args, tuning.whole, whole, max_splits, {Extent::kIfWhole}, {rows}, out);
   decode_rows(device, args, tuning.decode, false, max_splits, {Extent::kSplits}, {rows}, out);
 

@@ -178,6 +178,17 @@ void bind_handover(const MatmulArgs& args, Describe& call) {
   if (hands.gamma) call.constant("B_NEXT_GAMMA", *hands.gamma);
 }
 
+// Turns over K that a mat-vec of int8 has one after the other in its text; 0 where it has a loop.
+// H200, tokens/s of a decode with loops alone, and with all turns written out up to 2, 4 and 8: 8B
+// q4_0 541, 542, 523 and 505, q2_k 580, 586, 587 and 554, 1B q4_0 1676, 1699, 1630 and 1626: in a
+// long text the driver puts requests off until what they bring is used.
+uint32_t written_turns(const MatmulArgs& args, const MatvecTuning& tuning) {
+  constexpr uint32_t kMost = 2;
+  const uint32_t turns = div_up(units(args), tuning.lanes);
+  const bool reads_ahead = tuning.prefetch && args.max_rows == 1 && k_slots(args) == 1;
+  return reads_ahead && turns <= kMost ? turns : 0;
+}
+
 base::Result<void> describe_matvec(const gpu::DeviceInfo& device, const MatmulArgs& args,
                                    const MatvecTuning& tuning, bool int8,
                                    const GpuWeight::Chunk& chunk, std::vector<KernelCall>& out) {
@@ -207,12 +218,7 @@ base::Result<void> describe_matvec(const gpu::DeviceInfo& device, const MatmulAr
   if (args.max_rows == 1) call.flag("ONE_ROW");
   const bool whole_rows = is_float_type(args.weight.type) && k_slots(args) == 1;
   call.number("PREFETCH", tuning.prefetch && (int8 || whole_rows));
-  // H200, tokens/s of a decode with loops alone, and with all turns written out up to 2, 4 and 8:
-  // 8B q4_0 541, 542, 523 and 505, q2_k 580, 586, 587 and 554, 1B q4_0 1676, 1699, 1630 and 1626:
-  // in a long text the driver puts requests off until what they bring is used.
-  constexpr uint32_t kWrittenTurns = 2;
-  const uint32_t turns = div_up(units(args), tuning.lanes);
-  if (int8 && tuning.prefetch && args.max_rows == 1 && k_slots(args) == 1 && turns <= kWrittenTurns)
+  if (const uint32_t turns = int8 ? written_turns(args, tuning) : 0; turns > 0)
     call.number("WRITTEN_TURNS", turns);
   call.number("TEAM_GROUPS", tuning.groups).number("COLUMNS", tuning.columns);
   const uint32_t limit = device.limits.max_workgroups_per_dimension;
